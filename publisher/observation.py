@@ -65,6 +65,8 @@ class Change(Generic[S]):
     """What an ERROR line says."""
     initial_events_end: bool = False
     """True for the BOOKMARK that ends a streaming list."""
+    size: int = 0
+    """Bytes of the line: what a buffer counts."""
 
 
 @dataclass(frozen=True, slots=True)
