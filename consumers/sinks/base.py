@@ -45,7 +45,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """The receiver is there and asks to slow down (429, 503 with Retry-After): the subscription slows, few tries burn."""
+    """The receiver is there and asks to slow down (429, 503 with Retry-After): slow down, burn few tries."""
 
     error: str
     retry_after: float | None = None
