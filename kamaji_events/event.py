@@ -163,5 +163,5 @@ class Event:
 
         try:
             return cast("CloudEvent", JSONFormat().read(CloudEvent, self.raw))
-        except BaseCloudEventException as error:
+        except (BaseCloudEventException, ValueError) as error:
             raise EnvelopeError(str(error)) from error
