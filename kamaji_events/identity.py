@@ -23,10 +23,7 @@ def check_cluster(name: str) -> str:
     """
     if _CLUSTER.match(name):
         return name
-    raise SettingsError(
-        f"cluster {name!r} cannot be used: give 1 to 40 lower-case letters, digits or '-', e.g. 'eu-1' "
-        "(KAMAJI_EVENTS_CLUSTER or --cluster)"
-    )
+    raise SettingsError(f"cluster {name!r} cannot be used: give 1 to 40 lower-case letters, digits or '-', e.g. 'eu-1'")
 
 
 def _owner(uid: str, epoch: int) -> str:

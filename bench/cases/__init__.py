@@ -1,0 +1,1 @@
+"""One module a case; each has ``cases(quick) -> list[Case]``."""
