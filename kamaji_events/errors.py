@@ -12,6 +12,7 @@ Catch broadly at the root, narrowly at the leaves::
     │   ├── BrokerUnavailable  refused, cut, not answering: trying again can help
     │   ├── BrokerRefused      credentials, vhost or permission: a person must mend it
     │   ├── TopologyMismatch   an exchange or queue exists with other arguments
+    │   ├── TopologyMissing    an exchange or queue is not there (any more): declare it
     │   └── PublishFailed      nacked, returned or not confirmed in time
     ├── ClusterError           the Kubernetes API
     │   ├── ClusterUnavailable refused, cut, 5xx, 429: trying again can help
@@ -45,6 +46,7 @@ __all__ = [
     "ResourceExpired",
     "SettingsError",
     "TopologyMismatch",
+    "TopologyMissing",
 ]
 
 
@@ -86,6 +88,10 @@ class BrokerRefused(BrokerError):
 
 class TopologyMismatch(BrokerError):
     """An exchange or queue exists with other arguments than the topology's."""
+
+
+class TopologyMissing(BrokerError):
+    """An exchange or queue is not there, or is no longer: declaring the topology again can help."""
 
 
 class PublishFailed(BrokerError):
