@@ -35,6 +35,7 @@ class Settings(BaseSettings):
         frozen=True,
         hide_input_in_errors=True,
         use_attribute_docstrings=True,
+        validate_default=True,
     )
 
     amqp_url: SecretStr = Field(default=SecretStr("amqp://guest:guest@127.0.0.1:5672/"))

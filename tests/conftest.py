@@ -1,5 +1,10 @@
 """Fixtures that every room's tests may ask for."""
 
+import asyncio
+
 from tests.support.rabbit import layout, private_node, rabbit
 
 __all__ = ["layout", "private_node", "rabbit"]
+
+# Python 3.11 makes a loop when the first one is asked for, pytest-asyncio asks and nobody closes it: a ResourceWarning.
+asyncio.set_event_loop(None)
