@@ -1,0 +1,1 @@
+"""One HTTP client for every sink that speaks HTTP: egress guard, TLS, proxy, timeouts, capped replies, no retries."""
