@@ -11,11 +11,11 @@ Each connection's resolved address passes the egress guard where its socket is m
 import contextlib
 import socket
 from collections.abc import AsyncIterator
+from contextvars import ContextVar
 from typing import Any
 
 import aiohttp
 import httpx
-from aiohttp.tracing import TraceConfig
 
 from consumers.sinks.web.egress import EgressGuard
 from consumers.sinks.web.errors import mapped
@@ -24,10 +24,13 @@ from consumers.sinks.web.tls import TlsFiles
 
 __all__ = ["AiohttpTransport"]
 
-_OURS = frozenset((b"content-length", b"transfer-encoding"))
+_OURS = frozenset((b"content-length", b"transfer-encoding", b"host"))
 """Headers that aiohttp writes itself."""
 _IDLE = 4.0
 """Seconds after which an idle connection is not used again: below Node's 5 s, so that it is rarely cut under us."""
+
+_made: ContextVar[list[str]] = ContextVar("_made")
+"""The addresses to which the running request made connections; none when it went over a kept one."""
 
 _AddrInfo = tuple[Any, Any, int, str, Any]
 
@@ -67,7 +70,6 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
-                trace_configs=[] if fresh else [_reuse_told()],
                 skip_auto_headers=("User-Agent", "Content-Type", "Accept", "Accept-Encoding"),
             )
         return self._sessions[fresh]
@@ -75,6 +77,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     def _socket(self, info: _AddrInfo) -> socket.socket:
         """The one place where a connection begins: with its address resolved, whatever the name was."""
         family, kind, protocol, _, address = info
+        _made.get().append(str(address[0]))
         if self._settings.proxy is None:
             self._guard.check(str(address[0]))
         made = socket.socket(family, kind, protocol)
@@ -87,30 +90,30 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         if self._settings.proxy is not None:
             with mapped():
                 self._guard.check_host(request.url.host)
-        reused: dict[str, bool] = {}
+        made: list[str] = []
+        _made.set(made)
         try:
-            return await self._sent(request, reused)
+            return await self._sent(request)
         except httpx.RemoteProtocolError:
             # A kept connection that the receiver closed while it was idle: it never saw the request. Not a try of
             # the receiver, so once more on a new connection; ids let it drop a copy should it have seen it.
-            if not reused:
+            if made:
                 raise
-            return await self._sent(request, reused, fresh=True)
+            return await self._sent(request, fresh=True)
 
-    async def _sent(self, request: httpx.Request, reused: dict[str, bool], *, fresh: bool = False) -> httpx.Response:
+    async def _sent(self, request: httpx.Request, *, fresh: bool = False) -> httpx.Response:
         raw = [(name, value) for name, value in request.headers.raw if name.lower() not in _OURS]
         headers = [(name.decode("ascii"), value.decode("latin-1")) for name, value in raw]
         with mapped():
             reply = await self._session(fresh=fresh).request(
                 request.method,
                 str(request.url),
-                data=await request.aread() or None,
+                data=await _bytes(request) or None,
                 headers=headers,
                 allow_redirects=False,
                 timeout=_timeout(request.extensions.get("timeout", {})),
                 ssl=self._tls.context() if request.url.scheme == "https" else True,
                 server_hostname=self._settings.tls.server_name,
-                trace_request_ctx=reused,
                 **self._through(),
             )
         return httpx.Response(reply.status, headers=list(reply.raw_headers), stream=_Body(reply), request=request)
@@ -148,15 +151,9 @@ class _Body(httpx.AsyncByteStream):
             self._reply.close()
 
 
-def _reuse_told() -> TraceConfig:
-    """Notes in a request's own context that it went over a kept connection."""
-
-    async def note(_: object, context: Any, __: object) -> None:
-        context.trace_request_ctx["reused"] = True
-
-    config = TraceConfig()
-    config.on_connection_reuseconn.append(note)
-    return config
+async def _bytes(request: httpx.Request) -> bytes:
+    assert isinstance(request.stream, httpx.AsyncByteStream)  # noqa: S101 - an async transport's requests have one
+    return b"".join([piece async for piece in request.stream])
 
 
 def _timeout(given: dict[str, float | None]) -> aiohttp.ClientTimeout:

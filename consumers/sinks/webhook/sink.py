@@ -51,8 +51,7 @@ class WebhookSink:
     async def _post(self, headers: list[tuple[str, str]], body: bytes, identifier: str) -> Outcome:
         url = self._settings.url.value()
         try:
-            request = self._client.request("POST", url, self._headers(headers, body, identifier), body)
-            reply = await self._client.send(request)
+            reply = await self._client.send("POST", url, self._headers(headers, body, identifier), body)
         except NoReply as error:
             return Failed(str(error))
         return judge(reply, url, self._clock(), self._settings.statuses)
