@@ -22,6 +22,7 @@ class _Root(LazyGroup):
         "dead": "Dead letters: list, show, redrive, purge.",
         "orphans": "Retries whose subscription is gone: list, show, redrive, purge.",
         "journal": "The publisher's memory: show, export, import, reset.",
+        "receive": "A webhook receiver to try things with.",
         "derive": "Read a recording and print the events it gives.",
         "record": "Record a cluster's watch for a bug report, without secrets.",
         "simulate": "Serve a simulated Kamaji fleet as a Kubernetes API.",
