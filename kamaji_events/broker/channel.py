@@ -10,7 +10,9 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, cast
 
 from pamqp import commands as spec
 from pamqp.base import Frame
@@ -31,6 +33,8 @@ _log = logging.getLogger(__name__)
 
 _FRAME_OVERHEAD = 8
 """Seven bytes before a frame's payload and one behind it."""
+
+_CLOSE = spec.Channel.Close(reply_code=200, reply_text="", class_id=0, method_id=0)
 
 _CONTENT = (spec.Basic.Deliver, spec.Basic.Return, spec.Basic.GetOk)
 
@@ -66,7 +70,7 @@ class _Frames:
 
 
 class Channel:
-    """A channel; made by ``Broker.channel()``, closed by leaving that.
+    """A channel; made by ``Broker.channel()``, opened and closed by ``async with``.
 
     Attributes:
         on_confirm: called with (delivery tag, multiple, acknowledged) for each confirm.
@@ -74,7 +78,15 @@ class Channel:
         consumers: consumer tag to what takes its deliveries.
     """
 
-    def __init__(self, connection: "Connection", writer: asyncio.StreamWriter, number: int) -> None:
+    def __init__(
+        self,
+        connection: "Connection",
+        writer: asyncio.StreamWriter,
+        number: int,
+        *,
+        timeout: float,
+        on_close: Callable[["Channel"], None],
+    ) -> None:
         self.number = number
         self.frames = _Frames(self._receive)
         self.consumers: dict[str, Delivery] = {}
@@ -83,6 +95,8 @@ class Channel:
         self.error: BrokerError | None = None
         self._connection = connection
         self._writer = writer
+        self._timeout = timeout
+        self._on_close = on_close
         self._listeners: list[Listener] = []
         self._replies: deque[asyncio.Future[Any]] = deque()
         self._out: list[bytes] = []
@@ -108,20 +122,33 @@ class Channel:
         if self.error is not None:
             raise type(self.error)(*self.error.args) from self.error
 
-    async def open(self, timeout: float) -> None:  # noqa: ASYNC109 - one deadline for one call
-        """Open it at the broker."""
+    async def __aenter__(self) -> Self:
         self._connection.channels[self.number] = cast("AbstractChannel", self)
         self._at_broker = True
-        await self.call(spec.Channel.Open(), timeout=timeout)
-
-    async def close(self, timeout: float) -> None:  # noqa: ASYNC109
-        """Close it at the broker, which returns everything unacknowledged to its queues."""
-        if not self._at_broker:
-            return
         try:
-            await self._ask(spec.Channel.Close(reply_code=200, reply_text="", class_id=0, method_id=0), timeout)
+            await self.call(spec.Channel.Open(), timeout=self._timeout)
+        except BaseException:
+            await self.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close it at the broker, which returns everything unacknowledged to its queues.
+
+        That it or its connection is lost meanwhile is no error: it has been told to whoever used it.
+        """
+        try:
+            if self._at_broker:
+                with suppress(BrokerError):
+                    await self._ask(_CLOSE, self._timeout)
         finally:
             self.lose(BrokerUnavailable("the channel was closed here"))
+            self._on_close(self)
 
     async def call(self, method: Frame, *, timeout: float = 30.0) -> Any:  # noqa: ASYNC109
         """Send a method and wait for its reply.

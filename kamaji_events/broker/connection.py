@@ -7,8 +7,7 @@ unknowable: whoever owns the connection has to know. So losing it is an error, t
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -116,7 +115,7 @@ class Broker:
         self._timeout = timeout
         self._transport = _Transport()
         self._connection: Connection | None = None
-        self._channels: dict[int, Channel] = {}
+        self._channels: set[Channel] = set()
         self._lost: asyncio.Future[BrokerError] | None = None
         self._closing = False
 
@@ -174,7 +173,7 @@ class Broker:
             self._lost.set_result(error)
             if not self._closing:
                 _log.warning("the connection to RabbitMQ is lost: %s", error)
-        for channel in list(self._channels.values()):
+        for channel in list(self._channels):
             channel.lose(error)
         self._channels.clear()
 
@@ -218,7 +217,7 @@ class Broker:
 
     def _number(self) -> int:
         """The lowest free channel number; aiormq would count beyond what the broker allows."""
-        taken = self._open().channels
+        taken = {*self._open().channels, *(channel.number for channel in self._channels)}
         most = self._open().connection_tune.channel_max or _DEFAULT_CHANNELS
         for number in range(1, most + 1):
             if number not in taken:
@@ -230,49 +229,23 @@ class Broker:
             raise self.error or BrokerUnavailable("the connection was not opened")
         return self._connection
 
-    @asynccontextmanager
-    async def channel(self) -> AsyncIterator[Channel]:
-        """A channel of one's own; leaving it returns what is unacknowledged to its queues."""
-        connection = self._open()
-        writer = self._transport.writer
+    def channel(self) -> Channel:
+        """A channel of one's own, to be opened by ``async with``."""
+        connection, writer = self._open(), self._transport.writer
         if writer is None:  # the transport is there when the connection is
             raise BrokerUnavailable("the connection was not opened")
-        channel = Channel(connection, writer, self._number())
-        self._channels[channel.number] = channel
-        try:
-            await channel.open(self._timeout)
-            yield channel
-        finally:
-            await self._leave(channel)
+        channel = Channel(connection, writer, self._number(), timeout=self._timeout, on_close=self._channels.discard)
+        self._channels.add(channel)
+        return channel
 
-    async def _leave(self, channel: Channel) -> None:
-        """Close it; that it or its connection is lost meanwhile has been told to whoever used it."""
-        try:
-            with contextlib.suppress(BrokerError):
-                await channel.close(_CLOSE_SECONDS)
-        finally:
-            if self._channels.get(channel.number) is channel:
-                del self._channels[channel.number]
+    def publisher(self, *, max_in_flight: int = 1000, timeout: float = 30.0) -> ConfirmingPublisher:
+        """A publisher with confirms on a channel of its own, to be opened by ``async with``."""
+        return ConfirmingPublisher(self.channel(), max_in_flight=max_in_flight, timeout=timeout, owns=True)
 
-    @asynccontextmanager
-    async def publisher(
-        self,
-        *,
-        max_in_flight: int = 1000,
-        timeout: float = 30.0,  # noqa: ASYNC109 - a setting of the publisher
-    ) -> AsyncIterator[ConfirmingPublisher]:
-        """A publisher with confirms on a channel of its own; see ``ConfirmingPublisher``."""
-        async with (
-            self.channel() as channel,
-            ConfirmingPublisher(channel, max_in_flight=max_in_flight, timeout=timeout) as publisher,
-        ):
-            yield publisher
-
-    @asynccontextmanager
-    async def consume(
+    def consume(
         self, queue: str, prefetch: int = 100, *, arguments: Mapping[str, Any] | None = None, exclusive: bool = False
-    ) -> AsyncIterator[Consumer]:
-        """A consumer on a channel of its own; see ``Consumer``.
+    ) -> Consumer:
+        """A consumer on a channel of its own, to be opened by ``async with``.
 
         Args:
             queue: its name.
@@ -280,11 +253,7 @@ class Broker:
             arguments: for a stream ``{"x-stream-offset": ...}``.
             exclusive: refuse to share the queue.
         """
-        async with (
-            self.channel() as channel,
-            Consumer(channel, queue, prefetch=prefetch, arguments=arguments, exclusive=exclusive) as consumer,
-        ):
-            yield consumer
+        return Consumer(self.channel(), queue, prefetch=prefetch, arguments=arguments, exclusive=exclusive, owns=True)
 
 
 def connect(

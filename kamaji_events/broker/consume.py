@@ -95,12 +95,14 @@ class Consumer:
         prefetch: int,
         arguments: Mapping[str, Any] | None = None,
         exclusive: bool = False,
+        owns: bool = False,
     ) -> None:
         self.channel = channel
         self.queue = queue
         self._prefetch = prefetch
         self._arguments = dict(arguments or {})
         self._exclusive = exclusive
+        self._owns = owns
         self._tag = f"kamaji-events.{uuid4().hex}"
         self._waiting: deque[Incoming] = deque()
         self._wake: asyncio.Future[None] | None = None
@@ -110,16 +112,32 @@ class Consumer:
 
     async def __aenter__(self) -> Self:
         self.channel.listen(self)
-        await self.channel.call(spec.Basic.Qos(prefetch_size=0, prefetch_count=self._prefetch, global_=False))
-        await self.resume()
+        if self._owns:
+            await self.channel.__aenter__()
+        try:
+            await self.channel.call(spec.Basic.Qos(prefetch_size=0, prefetch_count=self._prefetch, global_=False))
+            await self.resume()
+        except BaseException:
+            await self._release()
+            raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stopped = True
-        if kind is None and self.channel.error is None:
-            await self.pause()
+        try:
+            if self.channel.error is None:
+                await self.pause()
+        except BrokerError:
+            if kind is None:
+                raise
+        finally:
+            await self._release()
+
+    async def _release(self) -> None:
+        if self._owns:
+            await self.channel.aclose()
 
     @property
     def consuming(self) -> bool:
@@ -130,6 +148,11 @@ class Consumer:
     def prefetched(self) -> int:
         """Messages that are here and not yet taken by the iteration."""
         return len(self._waiting)
+
+    @property
+    def upcoming(self) -> Incoming | None:
+        """The message that the iteration gives next, if it is here already."""
+        return self._waiting[0] if self._waiting else None
 
     async def resume(self) -> None:
         """Take messages (again)."""

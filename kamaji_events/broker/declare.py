@@ -17,7 +17,7 @@ from kamaji_events.broker.connection import Broker
 from kamaji_events.broker.topology import Binding, Exchange, Queue, Topology
 from kamaji_events.errors import TopologyMismatch, TopologyMissing
 
-__all__ = ["Plan", "State", "Step", "apply", "bind", "delete", "message_count", "plan", "unbind", "verify"]
+__all__ = ["Plan", "State", "Step", "apply", "bind", "delete", "exists", "message_count", "plan", "unbind", "verify"]
 
 
 class State(StrEnum):
@@ -63,17 +63,23 @@ def _declaration(part: Exchange | Queue, *, passive: bool = False) -> Frame:
         queue=part.name,
         durable=not part.exclusive,
         exclusive=part.exclusive,
-        auto_delete=part.exclusive,
         passive=passive,
         arguments=arguments,
     )
 
 
-async def _look(broker: Broker, part: Exchange | Queue) -> Step:
+async def exists(broker: Broker, part: Exchange | Queue) -> bool:
+    """True when there is one of that name, whatever its arguments; needs no permission to configure."""
     try:
         async with broker.channel() as channel:
             await channel.call(_declaration(part, passive=True))
     except TopologyMissing:
+        return False
+    return True
+
+
+async def _look(broker: Broker, part: Exchange | Queue) -> Step:
+    if not await exists(broker, part):
         return Step(part, State.MISSING)
     try:
         async with broker.channel() as channel:

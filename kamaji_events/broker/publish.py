@@ -51,6 +51,7 @@ class ConfirmingPublisher:
         max_in_flight: messages unconfirmed at once; ``publish`` waits beyond them.
         max_bytes: bytes of bodies unconfirmed at once; one larger message still goes, alone.
         timeout: seconds that one publish, or a whole ``publish_many``, may go without any confirm.
+        owns: open and close the channel, too.
     """
 
     def __init__(
@@ -60,11 +61,13 @@ class ConfirmingPublisher:
         max_in_flight: int = 1000,
         max_bytes: int = 16 * 1024 * 1024,
         timeout: float = 30.0,
+        owns: bool = False,
     ) -> None:
         self.channel = channel
         self._max = max_in_flight
         self._max_bytes = max_bytes
         self._timeout = timeout
+        self._owns = owns
         self._tag = 0
         self._bytes = 0
         self._pending: dict[int, tuple[_Sent, int, _Key | None]] = {}
@@ -76,7 +79,13 @@ class ConfirmingPublisher:
         self.channel.on_confirm = self._on_confirm
         self.channel.on_return = self._on_return
         self.channel.listen(self)
-        await self.channel.call(spec.Confirm.Select())
+        if self._owns:
+            await self.channel.__aenter__()
+        try:
+            await self.channel.call(spec.Confirm.Select())
+        except BaseException:
+            await self._release()
+            raise
         return self
 
     async def __aexit__(
@@ -84,6 +93,11 @@ class ConfirmingPublisher:
     ) -> None:
         self.channel.on_confirm = self.channel.on_return = None
         self.lost(BrokerUnavailable("the publisher was closed"))
+        await self._release()
+
+    async def _release(self) -> None:
+        if self._owns:
+            await self.channel.aclose()
 
     @property
     def in_flight(self) -> int:

@@ -133,6 +133,10 @@ class Layout:
         """The queue of a subscription's dead letters."""
         return f"{self.prefix}.dead.{_checked(subscription)}"
 
+    def client_queue(self, name: str) -> str:
+        """The queue of a Python subscriber."""
+        return f"{self.prefix}.client.{_checked(name)}"
+
     def tier(self, seconds: int) -> str:
         """The fanout exchange, and the queue, that delay by so many seconds (one of ``TIERS``)."""
         return f"{self.prefix}.retry.{seconds}s"
@@ -140,6 +144,27 @@ class Layout:
     def journal(self, cluster: str) -> str:
         """The publisher's memory of one management cluster."""
         return f"{self.prefix}.journal.{check_cluster(cluster)}"
+
+    def client_topology(self, name: str, keys: Iterable[str], *, expires: float = 7 * 86_400.0) -> Topology:
+        """A durable queue of a Python subscriber's own, outside the retries and dead letters of the services.
+
+        Args:
+            name: of the subscription.
+            keys: binding keys, see ``Filter.bindings``.
+            expires: seconds without any reader after which the queue is deleted with all that is in it: nobody
+                else would ever empty it.
+        """
+        queue = self.client_queue(name)
+        arguments = _quorum(delivery_limit=_MANY, expires=int(expires * 1000))
+        return Topology(queues=(Queue(queue, arguments),), bindings=tuple(Binding(self.events, queue, k) for k in keys))
+
+    def live_topology(self, name: str, keys: Iterable[str], *, most: int = 100_000) -> Topology:
+        """A queue that lives as long as its connection; a reader more than ``most`` events behind loses the oldest."""
+        queue = self.client_queue(name)
+        return Topology(
+            queues=(Queue(queue, {"x-max-length": most}, exclusive=True),),
+            bindings=tuple(Binding(self.events, queue, key) for key in keys),
+        )
 
     def exchange_topology(
         self, *, history_age: str = "7D", history_bytes: int | None = None, segment_bytes: int | None = None
