@@ -1,17 +1,16 @@
 """A message as AMQP frames, ready to be written.
 
-Source: the specification AMQP 0-9-1, sections 2.3.5 (frames) and 4.2.6 (content).
+Source: the specification AMQP 0-9-1, sections 4.2.3 to 4.2.6 (frames and content) and 1.8.3.3 (publish).
 """
 
-from collections.abc import Mapping
+import struct
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pamqp import commands as spec
-from pamqp.body import ContentBody
-from pamqp.frame import marshal
-from pamqp.header import ContentHeader
+from pamqp.encode import field_table, timestamp
 
 from kamaji_events.envelope import APP_ID, CONTENT_TYPE, Message
 
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["Outgoing", "frames"]
 
 _PERSISTENT = 2
+_METHOD, _CONTENT_HEADER, _BODY, _END = 1, 2, 3, b"\xce"
+_FRAME = struct.Struct(">BHI")
+_HEADER = struct.Struct(">HHQ")
+_SHORT = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +80,72 @@ class Outgoing:
 def frames(channel: int, exchange: str, outgoing: Outgoing, *, mandatory: bool, body_max: int) -> bytes:
     """Method, header and body frames of one publish, in one piece.
 
+    Written out here: pamqp's own encoding takes four times as long, most of a publish. A test compares the bytes.
+
     Args:
         channel: its number.
         exchange: empty for the default one.
         outgoing: the message; a body over ``body_max`` bytes is split.
         mandatory: have it returned when no queue wants it.
         body_max: bytes of a body that one frame may carry.
+
+    Raises:
+        ValueError: a name or property is longer than the 255 bytes of a short string.
     """
     body = outgoing.body
-    method = spec.Basic.Publish(exchange=exchange, routing_key=outgoing.routing_key, mandatory=mandatory)
+    method = b"".join(
+        (b"\0\x3c\0\x28\0\0", _short(exchange), _short(outgoing.routing_key), b"\1" if mandatory else b"\0")
+    )
+    header = _HEADER.pack(60, 0, len(body)) + _properties(outgoing.properties)
     parts = [
-        marshal(method, channel),
-        marshal(ContentHeader(properties=outgoing.properties, body_size=len(body)), channel),
+        _FRAME.pack(_METHOD, channel, len(method)),
+        method,
+        _END,
+        _FRAME.pack(_CONTENT_HEADER, channel, len(header)),
+        header,
+        _END,
     ]
-    starts = range(0, len(body), body_max)
-    parts.extend(marshal(ContentBody(body[start : start + body_max]), channel) for start in starts)
+    for start in range(0, len(body), body_max):
+        part = body[start : start + body_max]
+        parts += (_FRAME.pack(_BODY, channel, len(part)), part, _END)
     return b"".join(parts)
+
+
+def _short(text: str) -> bytes:
+    encoded = text.encode()
+    if len(encoded) > _SHORT:
+        raise ValueError(f"{text[:40]!r}... has {len(encoded)} bytes; AMQP carries at most {_SHORT} here")
+    return bytes((len(encoded),)) + encoded
+
+
+def _properties(properties: spec.Basic.Properties) -> bytes:
+    """Flags of the properties that are set, and these in the order of their flags."""
+    flags, parts = 0, [b""]
+    for flag, name, encode in _ENCODERS:
+        value = getattr(properties, name)
+        if value is not None and value != "":
+            flags |= flag
+            parts.append(encode(value))
+    parts[0] = flags.to_bytes(2, "big")
+    return b"".join(parts)
+
+
+def _octet(value: int) -> bytes:
+    return bytes((value,))
+
+
+_ENCODERS: tuple[tuple[int, str, Callable[[Any], bytes]], ...] = (
+    (1 << 15, "content_type", _short),
+    (1 << 14, "content_encoding", _short),
+    (1 << 13, "headers", field_table),
+    (1 << 12, "delivery_mode", _octet),
+    (1 << 11, "priority", _octet),
+    (1 << 10, "correlation_id", _short),
+    (1 << 9, "reply_to", _short),
+    (1 << 8, "expiration", _short),
+    (1 << 7, "message_id", _short),
+    (1 << 6, "timestamp", timestamp),
+    (1 << 5, "message_type", _short),
+    (1 << 4, "user_id", _short),
+    (1 << 3, "app_id", _short),
+)

@@ -16,7 +16,7 @@ from kamaji_events.errors import BrokerUnavailable, FilterError, SettingsError, 
 from kamaji_events.event import Event
 from kamaji_events.filter import Filter
 from tests.support.events import event_message
-from tests.support.proxy import Proxy
+from tests.support.cut_proxy import Proxy
 
 pytestmark = pytest.mark.broker
 
