@@ -15,8 +15,8 @@ from kamaji_events.envelope import Message
 from kamaji_events.errors import BrokerUnavailable, FilterError, SettingsError, TopologyMissing
 from kamaji_events.event import Event
 from kamaji_events.filter import Filter
-from tests.support.events import event_message
 from tests.support.cut_proxy import Proxy
+from tests.support.events import event_message
 
 pytestmark = pytest.mark.broker
 

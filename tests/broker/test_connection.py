@@ -10,8 +10,8 @@ from kamaji_events.broker.connection import connect
 from kamaji_events.broker.node import RabbitNode
 from kamaji_events.broker.topology import Layout, Queue, Topology
 from kamaji_events.errors import BrokerError, BrokerRefused, BrokerUnavailable, PublishFailed, SettingsError
-from tests.support.events import event_message
 from tests.support.cut_proxy import Proxy
+from tests.support.events import event_message
 from tests.support.rabbit import fresh
 
 pytestmark = pytest.mark.broker
