@@ -1,93 +1,71 @@
-"""A TCP proxy that can cut connections, or swallow what passes as if the other node were gone."""
+"""An HTTP proxy that forwards and remembers what was asked of it."""
 
 import asyncio
-from types import TracebackType
-from typing import Self
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 
-from yarl import URL
-
-__all__ = ["Proxy"]
+__all__ = ["Proxy", "proxy"]
 
 
+@dataclass
 class Proxy:
-    """Stands between a client and RabbitMQ; ``async with Proxy.to(url) as proxy: connect(proxy.url)``."""
+    """A running proxy."""
 
-    def __init__(self, url: URL) -> None:
-        self._url = url
-        self._server: asyncio.Server | None = None
-        self._writers: set[asyncio.StreamWriter] = set()
-        self._flowing = asyncio.Event()
-        self._flowing.set()
-        self._changed = asyncio.Condition()
-        self._tasks: set[asyncio.Task[None]] = set()
+    url: str = ""
+    asked: list[str] = field(default_factory=list)
+    authorizations: list[str] = field(default_factory=list)
 
-    @classmethod
-    def to(cls, url: str) -> "Proxy":
-        """A proxy before that broker."""
-        return cls(URL(url))
 
-    @property
-    def url(self) -> str:
-        """Connect here."""
-        assert self._server is not None
-        return str(self._url.with_host("127.0.0.1").with_port(self._server.sockets[0].getsockname()[1]))
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._server is not None
-        self._server.close()
-        self.cut()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    def cut(self) -> None:
-        """Reset every connection."""
-        for writer in self._writers:
-            writer.transport.abort()
-
-    def swallow(self) -> None:
-        """Let nothing pass any more and say nothing about it: a node that lost its power."""
-        self._flowing.clear()
-
-    def flow(self) -> None:
-        """Let bytes pass again."""
-        self._flowing.set()
-
-    async def idle(self) -> None:
-        """Wait until no connection is open."""
-        async with self._changed:
-            await self._changed.wait_for(lambda: not self._writers)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            there, back = await asyncio.open_connection(self._url.host, self._url.port)
-            self._writers |= {writer, back}
-            try:
-                await asyncio.gather(self._pass(reader, back), self._pass(there, writer))
-            finally:
-                writer.transport.abort()
-                back.transport.abort()
-                self._writers -= {writer, back}
-                async with self._changed:
-                    self._changed.notify_all()
-        except (OSError, asyncio.CancelledError):
-            writer.transport.abort()
-        finally:
-            self._tasks.discard(task)
-
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65_536):
-            await self._flowing.wait()
+async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(65536):
             writer.write(data)
             await writer.drain()
-        raise ConnectionResetError
+    writer.close()
+
+
+@asynccontextmanager
+async def proxy() -> AsyncIterator[Proxy]:
+    """CONNECT and absolute-form requests, one for each connection."""
+    made = Proxy()
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        method, target, _ = head.split("\r\n")[0].split(" ")
+        made.asked.append(f"{method} {target}")
+        for line in head.split("\r\n"):
+            if line.lower().startswith("proxy-authorization:"):
+                made.authorizations.append(line.partition(":")[2].strip())
+        where = target if method == "CONNECT" else target.split("/")[2]
+        host, _, port = where.rpartition(":")
+        up_reader, up_writer = await asyncio.open_connection(host, int(port))
+        if method == "CONNECT":
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        else:
+            up_writer.write(head.encode("latin-1"))
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_pipe(reader, up_writer))
+                group.create_task(_pipe(up_reader, writer))
+        except asyncio.CancelledError:
+            pass
+        finally:
+            up_writer.transport.abort()
+            writer.transport.abort()
+            tasks.discard(task)
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield made
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

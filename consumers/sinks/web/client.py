@@ -100,7 +100,10 @@ class WebClient:
         Raises:
             NoReply: nothing usable came in time.
         """
-        request = _Request(method, _parsed(url), headers, body, self._extensions)
+        try:
+            request = _Request(method, _parsed(url), headers, body, self._extensions)
+        except (httpx.InvalidURL, UnicodeError):  # only a URL whose file changed under us
+            raise NoReply("the URL that its file holds now is none") from None
         try:
             async with asyncio.timeout(self._timeouts.total):
                 return await self._exchange(request, whole=whole)
@@ -182,6 +185,11 @@ async def _whole(response: httpx.Response) -> bytes:
 
 
 def _transport(settings: WebSettings, guard: EgressGuard) -> httpx.AsyncBaseTransport:
-    from consumers.sinks.web.transport import AiohttpTransport  # noqa: PLC0415 - a given transport needs no aiohttp
+    # Each library is heavy and only one of them is used; a transport that is given needs neither.
+    if settings.http2:
+        from consumers.sinks.web.http2 import Http2Transport  # noqa: PLC0415
+
+        return Http2Transport(settings, guard=guard)
+    from consumers.sinks.web.transport import AiohttpTransport  # noqa: PLC0415
 
     return AiohttpTransport(settings, guard=guard)

@@ -1,9 +1,12 @@
 """Settings that every HTTP sink shares."""
 
+import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Self
 from urllib.parse import urlsplit
 
+import httpx
 from pydantic import AfterValidator, Field, model_validator
 
 from consumers.sinks.secret import Secret, Text
@@ -12,6 +15,9 @@ from consumers.sinks.web.egress import EgressSettings
 from kamaji_events.duration import Duration
 
 __all__ = ["HttpUrl", "ProxySettings", "Timeouts", "TlsSettings", "WebSettings", "http_url"]
+
+_ODD_ADDRESS = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)\.?", re.IGNORECASE)
+"""What some resolvers read as an address: 127.1, 2130706433, 0x7f000001."""
 
 
 def http_url(text: str) -> str:
@@ -23,10 +29,13 @@ def http_url(text: str) -> str:
     try:
         parts = urlsplit(text)
         host, _ = parts.hostname, parts.port
-    except ValueError as error:
-        raise ValueError(f"is no URL: {error}") from None
+        httpx.URL(text)
+    except (ValueError, httpx.InvalidURL):  # their texts repeat the URL
+        raise ValueError("is no URL") from None
     if parts.scheme not in ("http", "https") or not host:
         raise ValueError("must be a URL that starts with https:// or http:// and has a host")
+    if _ODD_ADDRESS.fullmatch(host) and not _is_address(host):
+        raise ValueError("its host looks like an address in an odd form: write four decimal numbers with dots")
     if parts.username is not None or parts.password is not None:
         raise ValueError("must not hold a user and password: write them under auth.basic")
     if parts.fragment:
@@ -34,6 +43,14 @@ def http_url(text: str) -> str:
     if any(ord(letter) <= 32 or ord(letter) == 127 for letter in text):  # noqa: PLR2004 - white space and controls
         raise ValueError("must not have white space or control characters in it")
     return text
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _checked(given: Text) -> Text:

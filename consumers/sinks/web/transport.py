@@ -8,6 +8,7 @@ are not wanted here. So what a sink needs is any ``httpx.AsyncBaseTransport``: t
 Each connection's resolved address passes the egress guard where its socket is made.
 """
 
+import base64
 import contextlib
 import socket
 from collections.abc import AsyncIterator
@@ -123,8 +124,10 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         proxy = self._settings.proxy
         if proxy is None:
             return {}
-        auth = aiohttp.BasicAuth(proxy.username, proxy.password.value()) if proxy.username and proxy.password else None
-        return {"proxy": proxy.url.value(), "proxy_auth": auth}
+        if proxy.username is None or proxy.password is None:
+            return {"proxy": proxy.url.value()}
+        pair = base64.b64encode(f"{proxy.username}:{proxy.password.value()}".encode()).decode("ascii")
+        return {"proxy": proxy.url.value(), "proxy_headers": {"proxy-authorization": f"Basic {pair}"}}
 
     async def aclose(self) -> None:
         """Close every connection."""

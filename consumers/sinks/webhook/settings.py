@@ -7,9 +7,13 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from consumers.sinks.secret import Secret, Text
 from consumers.sinks.settings import SinkSettings
+from consumers.sinks.web.auth import AuthSettings
 from consumers.sinks.web.settings import HttpUrl, WebSettings
+from consumers.sinks.webhook.batch import BatchSettings
+from consumers.sinks.webhook.handshake import HandshakeSettings
 from consumers.sinks.webhook.judge import Verdict
 from consumers.sinks.webhook.signature import ed25519_key, hmac_key
+from consumers.sinks.webhook.template import TemplateSettings
 
 __all__ = ["SignatureSettings", "WebhookSettings"]
 
@@ -51,10 +55,18 @@ class WebhookSettings(WebSettings):
 
     url: HttpUrl
     """Where events are posted."""
-    mode: Literal["structured", "binary"] = "structured"
-    """How the CloudEvents HTTP binding puts an event into a request."""
+    mode: Literal["structured", "binary", "batched"] = "structured"
+    """How the CloudEvents HTTP binding puts an event into a request; batched sends several together."""
+    batch: BatchSettings = BatchSettings()
+    """Bounds of a batch."""
+    template: TemplateSettings | None = None
+    """A body of the receiver's own shape instead of the event."""
     signature: SignatureSettings | None = None
     """None leaves requests unsigned."""
+    auth: AuthSettings | None = None
+    """Who the worker is to the receiver."""
+    handshake: HandshakeSettings | None = None
+    """Ask the receiver first, as CloudEvents' web hook specification says; None does not."""
     headers: dict[str, Text] = Field(default_factory=dict)
     """Headers of your own; secret ones from a file or the environment."""
     statuses: dict[int, Verdict] = Field(default_factory=dict)
@@ -72,6 +84,14 @@ class WebhookSettings(WebSettings):
             if not text.value().isprintable() or not text.value().isascii():
                 raise ValueError(f"the value of {name!r} must be printable ASCII")
         return headers
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if self.template is not None and self.mode != "structured":
+            raise ValueError("template and mode do not go together: a template makes the whole body")
+        if self.auth is not None and any(name.lower() == "authorization" for name in self.headers):
+            raise ValueError("auth and a header 'Authorization' do not go together")
+        return self
 
     @field_validator("statuses")
     @classmethod
