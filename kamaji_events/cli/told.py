@@ -4,6 +4,7 @@
 with ``KAMAJI_EVENTS_DEBUG=1``.
 """
 
+import logging
 import os
 import sys
 import traceback
@@ -12,12 +13,19 @@ from contextlib import contextmanager
 
 import typer
 
-from kamaji_events.errors import InputError, KamajiEventsError
+from kamaji_events.errors import BrokerRefused, BrokerUnavailable, ClusterRefused, InputError, KamajiEventsError
 
 __all__ = ["told"]
 
 _CTRL_C = 130
 _BROKEN_PIPE = 141
+
+_CURES: tuple[tuple[type[KamajiEventsError], str], ...] = (
+    (BrokerRefused, "check user, password, vhost and permissions of AMQP_URL"),
+    (BrokerUnavailable, "is RabbitMQ running there? AMQP_URL says where it is"),
+    (ClusterRefused, "check the kubeconfig's credentials and the role of the user or service account"),
+)
+"""What a person can do about errors whose text only tells what happened."""
 
 
 @contextmanager
@@ -56,14 +64,25 @@ def _explain(error: BaseException) -> int:
         return error.code if isinstance(error.code, int) else 1
     if os.environ.get("KAMAJI_EVENTS_DEBUG"):
         traceback.print_exception(error)
-    sys.stderr.write(f"kamaji-events: {_line(error)}\n")
+    _say(_line(error))
     return 2 if isinstance(error, InputError) else 1
+
+
+def _say(line: str) -> None:
+    """To whoever reads standard error: a service's log collector wants JSON there."""
+    logs = sys.modules.get("kamaji_events.logs")
+    formatters = [handler.formatter for handler in logging.root.handlers]
+    if logs is not None and any(isinstance(formatter, logs.JsonFormatter) for formatter in formatters):
+        logging.getLogger("kamaji_events").critical("%s", line)
+    else:
+        sys.stderr.write(f"kamaji-events: {line}\n")
 
 
 def _line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, KamajiEventsError):
-        return f"error: {text}"
+        cure = next((cure for kind, cure in _CURES if isinstance(error, kind)), None)
+        return f"error: {text}" + (f"; {cure}" if cure else "")
     return (
         f"internal error: {type(error).__name__}: {text}; set KAMAJI_EVENTS_DEBUG=1 to see where, and please report it"
     )
