@@ -162,7 +162,7 @@ class DeliveryPart(_Part):
     max_age: Positive | None = None
     """From the first failure: an event that old gets one last try; default 3d."""
     timeout: Positive | None = None
-    """For one try, all of it; default 20s."""
+    """For one try, all of it; default 40s."""
     concurrency: int | None = Field(default=None, ge=1, le=500)
     """Tries at a time in one worker; default 10."""
     rate: Annotated[float | None, BeforeValidator(_rate)] = None

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["MARKER", "Death", "Travel", "foreign"]
+__all__ = ["MARKER", "REDRIVEN", "Death", "Travel", "foreign", "redriven"]
 
 _TRIES = "kamaji-tries"
 _THROTTLED = "kamaji-throttled"
@@ -22,6 +22,8 @@ _ERROR = "kamaji-died-error"
 _FOR = "kamaji-died-for"
 MARKER = "kamaji-marker"
 """On a worker's own mark in a queue, never on an event."""
+REDRIVEN = "kamaji-redriven"
+"""A person sent the event again: the filter is not asked. Stays with the event."""
 
 _OURS = frozenset((_TRIES, _THROTTLED, _FIRST, _LAST, _DUE, _CAUGHT, _DIED, _WHY, _ERROR, _FOR, MARKER))
 _ERROR_LENGTH = 500
@@ -39,6 +41,11 @@ def _count(headers: Mapping[str, Any], name: str) -> int:
 def _text(headers: Mapping[str, Any], name: str) -> str:
     value = headers.get(name)
     return value.decode(errors="replace") if isinstance(value, bytes) else value if isinstance(value, str) else ""
+
+
+def redriven(headers: Mapping[str, Any]) -> bool:
+    """True for an event that a person sent to this subscription."""
+    return bool(headers.get(REDRIVEN))
 
 
 def foreign(headers: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,8 +67,8 @@ class Policy:
     """Each delay is spread by this share of itself to both sides."""
     max_age: float = 259_200.0
     """From the first failure: an event that old gets one last try and then is a dead letter."""
-    timeout: float = 20.0
-    """For one try, all of it."""
+    timeout: float = 40.0
+    """For one try, all of it; sinks have finer ones that end sooner."""
     concurrency: int = 10
     """Tries at a time in one worker."""
     rate: float | None = None
