@@ -20,8 +20,8 @@ class Memory(Protocol):
     async def get(self, key: str) -> bytes | None:
         """The note; None when there is none."""
 
-    async def put(self, key: str, value: bytes) -> None:
-        """Keep a note; it is safe when this returns."""
+    async def put(self, key: str, value: bytes, *, keep: float = 7 * 86400.0) -> None:
+        """Keep a note for ``keep`` seconds at least; it is safe when this returns."""
 
     async def delete(self, key: str) -> None:
         """Forget a note; none there is fine."""

@@ -13,7 +13,7 @@ class ProcessMemory:
         """The note; None when there is none."""
         return self._notes.get(key)
 
-    async def put(self, key: str, value: bytes) -> None:
+    async def put(self, key: str, value: bytes, *, keep: float = 0.0) -> None:  # noqa: ARG002 - it ends sooner
         """Keep a note."""
         self._notes[key] = value
 

@@ -1,11 +1,13 @@
 """Bodies of a receiver's own shape, by a sandboxed Jinja2 template.
 
 A template sees ``event`` (attributes by name, and ``kind`` and ``name``), ``data``, ``subscription``, ``attempt``,
-``variables``, ``headline`` and ``place``. Examples for Teams, Mattermost, PagerDuty and Alertmanager are in
-``examples/templates``. The event's id goes along in the headers as always.
+``variables``, ``headline``, ``meaning`` and ``place``; besides Jinja2's own filters ``tojson`` (plain JSON), ``cut``
+(at most so many letters), ``duration`` (seconds in words) and ``later`` (a time plus seconds). Examples for Teams,
+Mattermost, PagerDuty and Alertmanager are in ``examples/templates``. The event's id goes along in the headers.
 """
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
@@ -59,7 +61,7 @@ class BodyTemplate:
     def __init__(self, settings: TemplateSettings) -> None:
         self._settings = settings
         environment = ImmutableSandboxedEnvironment(undefined=_Missing, autoescape=False)
-        environment.filters |= {"duration": duration, "cut": _cut}
+        environment.filters |= {"duration": duration, "cut": _cut, "later": _later}
         # Not HTML's escaping of < and &: bodies are read by machines that show them as they are.
         environment.policies["json.dumps_function"] = _json
         environment.filters["tojson"] = _json
@@ -117,3 +119,7 @@ def _json(value: Any, indent: int | None = None) -> str:
 def _cut(text: Any, length: int) -> str:
     whole = str(text)
     return whole if len(whole) <= length else f"{whole[: max(0, length - 1)]}…"
+
+
+def _later(time: Any, seconds: float) -> str:
+    return (datetime.fromisoformat(str(time)) + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
