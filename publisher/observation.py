@@ -83,9 +83,11 @@ class Page(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class SyncStarted:
-    """A list begins: what is not in it when it ends is gone."""
+    """A list begins: what is not in it when it ends is gone. One that fails on its way begins again."""
 
     resource: Resource
+    rewound_from: str | None = None
+    """The remembered resourceVersion that the server was found behind of: a backup, or another cluster."""
 
 
 @dataclass(frozen=True, slots=True)
