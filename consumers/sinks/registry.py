@@ -37,6 +37,7 @@ GROUP = "kamaji_events.sinks"
 
 _BUILT_IN = {
     "webhook": "consumers.sinks.webhook:WebhookSink",
+    "slack": "consumers.sinks.slack:SlackSink",
     "log": "consumers.sinks.log:LogSink",
 }
 

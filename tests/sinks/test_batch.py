@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from consumers.sinks.base import Delivered, Failed, Sink
-from consumers.sinks.webhook.batch import Batcher, BatchSettings
+from consumers.sinks.gather import Batcher, BatchSettings
 from tests.support.receiver import Request, receiver, response
 from tests.support.samples import sample_delivery
 

@@ -5,11 +5,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from consumers.sinks.gather import BatchSettings
 from consumers.sinks.secret import Secret, Text
 from consumers.sinks.settings import SinkSettings
 from consumers.sinks.web.auth import AuthSettings
 from consumers.sinks.web.settings import HttpUrl, WebSettings
-from consumers.sinks.webhook.batch import BatchSettings
 from consumers.sinks.webhook.handshake import HandshakeSettings
 from consumers.sinks.webhook.judge import Verdict
 from consumers.sinks.webhook.signature import ed25519_key, hmac_key

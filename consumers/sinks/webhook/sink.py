@@ -12,10 +12,10 @@ import httpx
 
 from consumers.sinks.base import Delivery, Failed, Outcome, Rejected
 from consumers.sinks.context import SinkContext
+from consumers.sinks.gather import Batcher
 from consumers.sinks.web.auth import make_auth
 from consumers.sinks.web.client import NoReply, Reply, WebClient, user_agent
 from consumers.sinks.webhook import binding
-from consumers.sinks.webhook.batch import Batcher
 from consumers.sinks.webhook.binding import Message
 from consumers.sinks.webhook.handshake import Handshake
 from consumers.sinks.webhook.judge import judge
