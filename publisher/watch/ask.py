@@ -63,6 +63,6 @@ class Ask:
             return f"{self.verb} {self.path}"
         where = f" in namespace {self.target.namespace}" if self.target.namespace else ""
         return (
-            f"{self.verb} {self.target}{where} (rule: apiGroups [{self.target.group!r}], "
-            f"resources [{self.target.resource!r}], verbs [{self.verb!r}])"
+            f"{self.verb} {self.target}{where} (the missing rule: apiGroups: ['{self.target.group}'], "
+            f"resources: ['{self.target.resource}'], verbs: ['{self.verb}'])"
         )

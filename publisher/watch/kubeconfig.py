@@ -118,7 +118,7 @@ def _known_context(config: ConfigNode, wanted: str | None, where: str) -> str:
 
 
 def _entries(config: ConfigNode, kind: str) -> list[Any]:
-    return list(config.value[kind])
+    return [getattr(entry, "value", entry) for entry in config.value[kind]]
 
 
 def _names(contexts: dict[str, Any]) -> str:

@@ -38,7 +38,7 @@ class WatchStream(Generic[S]):
         ask: the watch.
         decoder: makes changes of lines.
         stats: counts.
-        silence: seconds between two lines at most.
+        silence: tells the seconds between two lines at most.
         lifetime: seconds after which the stream is ended from here, although the server did not.
         on_open: called once the server accepted the watch.
     """
@@ -50,7 +50,7 @@ class WatchStream(Generic[S]):
         decoder: Decoder[S],
         stats: WatchStats,
         *,
-        silence: float,
+        silence: Callable[[], float],
         lifetime: float,
         on_open: Callable[[], None],
     ) -> None:
@@ -59,11 +59,10 @@ class WatchStream(Generic[S]):
         self._decoder = decoder
         self._stats = stats
         self._splitter = LineSplitter()
-        self._heard = 0.0
+        self._waited = 0.0
         self._ends = lifetime
         self._on_open = on_open
-        self.silence = silence
-        """Seconds between two lines at most; may be changed while reading."""
+        self._silence = silence
 
     async def changes(self) -> AsyncGenerator[Change[S], None]:
         """Every change in order; ERROR lines are raised, bookmarks are given on.
@@ -75,8 +74,8 @@ class WatchStream(Generic[S]):
         """
         async with self._source.stream(self._ask) as chunks:
             self._stats.watches += 1
-            self._stats.heard = self._heard = asyncio.get_running_loop().time()
-            self._ends += self._heard
+            self._stats.heard = asyncio.get_running_loop().time()
+            self._ends += self._stats.heard
             self._on_open()
             while chunk := await self._chunk(chunks):
                 for line in self._lines(chunk):
@@ -88,30 +87,34 @@ class WatchStream(Generic[S]):
 
     async def _chunk(self, chunks: AsyncIterator[bytes]) -> bytes:
         """The next chunk; empty at the end, whoever makes it."""
+        silence = self._silence()
+        began = asyncio.get_running_loop().time()
+        dead = began + silence - self._waited
         try:
-            async with asyncio.timeout_at(min(self._heard + self.silence, self._ends)):
+            async with asyncio.timeout_at(min(dead, self._ends)):
                 return await anext(chunks, b"")
         except TimeoutError:
-            now = asyncio.get_running_loop().time()
-            if now < self._heard + self.silence:
+            if dead > self._ends:
                 return b""
             self._stats.silent += 1
             raise StreamSilentError(
-                f"{self._source.server} said nothing about {self._ask.target} for {self.silence:.0f} s: "
+                f"{self._source.server} said nothing about {self._ask.target} for {silence:.0f} s: "
                 "the watch is taken for dead"
             ) from None
+        finally:
+            # Only waiting counts: a reader that takes its time is not the server's silence
+            self._waited += asyncio.get_running_loop().time() - began
 
     def _lines(self, chunk: bytes) -> list[bytes]:
-        now = asyncio.get_running_loop().time()
         self._stats.bytes += len(chunk)
-        self._stats.heard = now
+        self._stats.heard = asyncio.get_running_loop().time()
         try:
             lines = self._splitter.feed(chunk)
         except LineTooLongError as error:
             raise self._broken(str(error)) from error
         if lines:
             self._stats.lines += len(lines)
-            self._heard = now
+            self._waited = 0.0
         return lines
 
     def _change(self, line: bytes) -> Change[S] | None:

@@ -37,6 +37,8 @@ Observations = AsyncGenerator[Observation[S], None]
 
 _LATE_MOST = 10_000
 """Changes that may overtake the end of a streaming list; beyond that the server has no such lists."""
+_STREAM_TRIES = 2
+"""Streaming lists that may be cut in a row; pages can be read more slowly than a server keeps a stream."""
 
 
 class _ListIgnoredError(ClusterError):
@@ -67,6 +69,7 @@ class Walk(Generic[S]):
         self._streaming = position.policy.streaming
         self._bookmarks = False
         self._listed_once = False
+        self._stream_tries = 0
         self.asked = 0.0
         """timeoutSeconds of the latest watch."""
 
@@ -80,7 +83,7 @@ class Walk(Generic[S]):
         target = await find_target(self._source, self._resource)
         await self._doubt(target)
         self._position.settled()
-        if self._position.version is None and self._streaming:
+        if self._position.version is None and self._streaming and self._stream_tries < _STREAM_TRIES:
             try:
                 async with aclosing(self._list_by_stream(target)) as observations:
                     async for observation in observations:
@@ -118,7 +121,7 @@ class Walk(Generic[S]):
             )
             self._position.rewound()
 
-    def _stream(self, target: Target, params: dict[str, str], silence: float) -> WatchStream[S]:
+    def _stream(self, target: Target, params: dict[str, str]) -> WatchStream[S]:
         self.asked = round(self._policy.watch_seconds * (0.8 + 0.2 * self._position.rng.random()))
         always = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": f"{self.asked:.0f}"}
         return WatchStream(
@@ -126,19 +129,19 @@ class Walk(Generic[S]):
             Ask("watch", target.path, target, always | params),
             self._decoder,
             self._stats,
-            silence=silence,
+            silence=self._silence,
             lifetime=self.asked + self._policy.grace,
             on_open=self._condition.opened,
         )
 
-    @property
     def _silence(self) -> float:
         """Seconds of silence that are still life: a server that never sent a bookmark may say nothing at all."""
+        if self._position.version is None:
+            return self._policy.list_silence
         return self._policy.silence if self._bookmarks else self.asked + self._policy.grace
 
     async def _watch(self, target: Target) -> Observations[S]:
-        stream = self._stream(target, {"resourceVersion": self._position.version or ""}, self._policy.silence)
-        stream.silence = self._silence
+        stream = self._stream(target, {"resourceVersion": self._position.version or ""})
         async with aclosing(stream.changes()) as changes:
             async for change in changes:
                 yield self._changed(change)
@@ -154,7 +157,7 @@ class Walk(Generic[S]):
     async def _list_by_stream(self, target: Target) -> Observations[S]:
         """A streaming list and the watch that goes on from it, in one answer."""
         params = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
-        stream = self._stream(target, params, self._policy.list_silence)
+        stream = self._stream(target, params)
         async with aclosing(stream.changes()) as changes:
             late: list[Change[S]] = []
             begun = False
@@ -162,6 +165,7 @@ class Walk(Generic[S]):
                 async for change in changes:
                     if not begun:
                         begun = True
+                        self._stream_tries += 1
                         yield self._started()
                     if change.initial_events_end:
                         break
@@ -172,7 +176,6 @@ class Walk(Generic[S]):
                     raise ClusterUnavailable(f"{self._source.server} ended the streaming list of {target} too early")
             except StreamSilentError as error:
                 raise _ListIgnoredError(str(error)) from error
-            stream.silence = self._silence
             self._stats.streamed += 1
             yield self._ended(change.resource_version)
             for overtaken in late:
@@ -211,6 +214,7 @@ class Walk(Generic[S]):
     def _ended(self, version: str) -> SyncEnded:
         unwatched = self._condition.unwatched() if self._listed_once else 0.0
         self._listed_once = True
+        self._stream_tries = 0
         self._position.listed(version, asyncio.get_running_loop().time())
         self._condition.seeing()
         return SyncEnded(self._resource, version, unwatched)
