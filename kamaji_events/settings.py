@@ -40,6 +40,8 @@ class Settings(BaseSettings):
 
     amqp_url: SecretStr = Field(default=SecretStr("amqp://guest:guest@127.0.0.1:5672/"))
     """RabbitMQ: amqp:// or amqps://, user, password, host, port and vhost. May also stand in AMQP_URL."""
+    prefix: str = Field(default="kamaji", pattern=r"^[a-z0-9][a-z0-9._-]{0,39}$")
+    """First word of every exchange and queue; another one is another installation on the same vhost."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Least severity that is logged."""
     log_format: Literal["auto", "text", "json"] = "auto"

@@ -9,7 +9,7 @@ import typer
 
 from kamaji_events.errors import SettingsError
 
-__all__ = ["DEFAULT_URL", "AmqpUrl", "amqp_url"]
+__all__ = ["DEFAULT_URL", "AmqpUrl", "Prefix", "amqp_url"]
 
 DEFAULT_URL = "amqp://guest:guest@127.0.0.1:5672/"
 
@@ -20,6 +20,11 @@ AmqpUrl = Annotated[
         metavar="URL",
         help="RabbitMQ; better in AMQP_URL or KAMAJI_EVENTS_AMQP_URL_FILE, since others can read command lines.",
     ),
+]
+
+Prefix = Annotated[
+    str,
+    typer.Option("--prefix", metavar="WORD", envvar="KAMAJI_EVENTS_PREFIX", help="First word of exchange and queues."),
 ]
 
 

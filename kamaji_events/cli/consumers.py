@@ -57,7 +57,6 @@ def run(
           filter: {events: ["upgrade.completed", "delete.*"]}
           sink: {webhook: {url: https://billing.example/hooks}}
     """  # noqa: D301 - \b keeps click from filling the lines
-    from consumers.run import run as run_consumers
     from consumers.settings import ConsumerSettings
 
     settings = ConsumerSettings.load(
@@ -74,4 +73,6 @@ def run(
         health_port=health_port,
     )
     start_logs(settings, "consumers")
+    from consumers.run import run as run_consumers
+
     run_coroutine(run_consumers(settings), service=True)

@@ -54,7 +54,6 @@ def run(
       kamaji-events publisher run --cluster eu-1
       KAMAJI_EVENTS_CONFIG=publisher.yaml AMQP_URL=amqp://... kamaji-events publisher run
     """  # noqa: D301 - \b keeps click from filling the lines
-    from publisher.run import run as run_publisher
     from publisher.settings import PublisherSettings
 
     settings = PublisherSettings.load(
@@ -72,4 +71,6 @@ def run(
         health_port=health_port,
     )
     start_logs(settings, "publisher")
+    from publisher.run import run as run_publisher
+
     run_coroutine(run_publisher(settings), service=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kamaji_events.cli.amqp import AmqpUrl, amqp_url
+from kamaji_events.cli.amqp import AmqpUrl, Prefix, amqp_url
 from kamaji_events.cli.lazy import new_app
 from kamaji_events.cli.running import run
 
@@ -37,6 +37,7 @@ def tail(
         bool | None,
         typer.Option("--json/--text", help="JSON lines, or lines for people; by default what suits the output."),
     ] = None,
+    prefix: Prefix = "kamaji",
     url: AmqpUrl = None,
 ) -> None:
     """Watch events go by, filtered by event, namespace, cluster and labels.
@@ -56,7 +57,7 @@ def tail(
     if sys.stderr.isatty() and not as_json:
         sys.stderr.write("listening; Ctrl-C ends\n")
     _quiet_logs()
-    run(_tail(where, events or [], namespaces or [], clusters or [], labels, since, count, as_json=as_json))
+    run(_tail(where, events or [], namespaces or [], clusters or [], labels, since, count, prefix, as_json=as_json))
 
 
 def _quiet_logs() -> None:
@@ -73,6 +74,7 @@ async def _tail(
     labels: str,
     since: str | None,
     count: int | None,
+    prefix: str,
     *,
     as_json: bool,
 ) -> None:
@@ -82,7 +84,7 @@ async def _tail(
     colour = sys.stdout.isatty()
     left = count
     async with subscribe(
-        url, events=events, namespaces=namespaces, clusters=clusters, labels=labels, since=since
+        url, events=events, namespaces=namespaces, clusters=clusters, labels=labels, since=since, prefix=prefix
     ) as arriving:
         async for event in arriving:
             text = event.raw.decode() if as_json else line(event, colour=colour)

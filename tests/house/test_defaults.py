@@ -19,7 +19,7 @@ def _defaults(model: type[BaseModel]) -> dict[str, Any]:
     return found
 
 
-_SHARED = {"log_level": "info", "log_format": "auto", "health_host": "0.0.0.0", "health_port": 8080}
+_SHARED = {"log_level": "info", "log_format": "auto", "health_host": "0.0.0.0", "health_port": 8080, "prefix": "kamaji"}
 
 
 def test_the_publishers_defaults() -> None:
@@ -68,7 +68,6 @@ def test_the_consumers_defaults() -> None:
     assert found == {
         **_SHARED,
         "group": "default",
-        "prefix": "kamaji",
         "prune": False,
         "reload_interval": 5.0,
         "drain_timeout": 30.0,

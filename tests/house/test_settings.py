@@ -144,6 +144,7 @@ def test_the_shared_defaults_are_pinned() -> None:
 
     assert {**defaults, "amqp_url": defaults["amqp_url"].get_secret_value()} == {
         "amqp_url": "amqp://guest:guest@127.0.0.1:5672/",
+        "prefix": "kamaji",
         "log_level": "info",
         "log_format": "auto",
         "health_host": "0.0.0.0",
