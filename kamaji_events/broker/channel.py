@@ -8,6 +8,7 @@ public names of aiormq (``channels``, ``connection_tune``, the writer from a tra
 
 import asyncio
 import logging
+import struct
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,6 +34,9 @@ _log = logging.getLogger(__name__)
 
 _FRAME_OVERHEAD = 8
 """Seven bytes before a frame's payload and one behind it."""
+
+_ACK = struct.Struct(">BHIHHQBB")
+"""A whole basic.ack frame: type, channel, size 13, class 60, method 80, tag, multiple, end."""
 
 _CLOSE = spec.Channel.Close(reply_code=200, reply_text="", class_id=0, method_id=0)
 
@@ -114,8 +118,10 @@ class Channel:
         return negotiated - _FRAME_OVERHEAD
 
     def listen(self, listener: Listener) -> None:
-        """Tell this one, too, when the channel is lost."""
+        """Tell this one, too, when the channel is lost; at once if it is."""
         self._listeners.append(listener)
+        if self.error is not None:
+            listener.lost(self.error)
 
     def check(self) -> None:
         """Raise what the channel was lost by, if it was."""
@@ -178,6 +184,11 @@ class Channel:
     def send_method(self, method: Frame) -> None:
         """Send a method that has no reply."""
         self.send(marshal(method, self.number))
+
+    def ack(self, tag: int, *, multiple: bool = False) -> None:
+        """Acknowledge a delivery, for ``multiple`` all before it, too; raises when the channel is lost."""
+        self.check()
+        self.send(_ACK.pack(1, self.number, 13, 60, 80, tag, multiple, 0xCE))
 
     def _flush(self) -> None:
         out, self._out = self._out, []

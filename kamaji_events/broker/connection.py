@@ -110,8 +110,8 @@ def _parse(url: str) -> URL:
 class Broker:
     """One connection to RabbitMQ; use it with ``async with connect(...)``."""
 
-    def __init__(self, url: str, *, name: str, heartbeat: int, timeout: float) -> None:
-        self._url = _parse(url).update_query(heartbeat=heartbeat, name=name)
+    def __init__(self, url: URL, *, timeout: float) -> None:
+        self._url = url
         self._timeout = timeout
         self._transport = _Transport()
         self._connection: Connection | None = None
@@ -229,6 +229,10 @@ class Broker:
             raise self.error or BrokerUnavailable("the connection was not opened")
         return self._connection
 
+    def another(self, name: str) -> "Broker":
+        """A second connection to the same place, to be opened by ``async with``: for what may end a connection."""
+        return Broker(self._url.update_query(name=name), timeout=self._timeout)
+
     def channel(self) -> Channel:
         """A channel of one's own, to be opened by ``async with``."""
         connection, writer = self._open(), self._transport.writer
@@ -277,4 +281,4 @@ def connect(
         BrokerUnavailable: refused, cut, name unknown, no answer: trying again can help.
         BrokerRefused: wrong credentials, unknown vhost, untrusted certificate.
     """
-    return Broker(url, name=name, heartbeat=heartbeat, timeout=timeout)
+    return Broker(_parse(url).update_query(heartbeat=heartbeat, name=name), timeout=timeout)

@@ -4,7 +4,6 @@ The libraries' iterators end normally when the connection is lost, as if the que
 """
 
 import asyncio
-import struct
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,9 +17,6 @@ from kamaji_events.broker.channel import Channel, Content
 from kamaji_events.errors import BrokerError
 
 __all__ = ["Consumer", "Incoming"]
-
-_ACK = struct.Struct(">BHIHHQBB")
-"""A whole basic.ack frame: type, channel, size 13, class 60, method 80, tag, multiple, end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +53,7 @@ class Incoming:
         Raises:
             BrokerError: the channel is lost, and with it the right to acknowledge: the message comes again.
         """
-        self.channel.check()
-        self.channel.send(_ACK.pack(1, self.channel.number, 13, 60, 80, self.delivery_tag, multiple, 0xCE))
+        self.channel.ack(self.delivery_tag, multiple=multiple)
 
     async def reject(self, *, requeue: bool) -> None:
         """Give it back to its queue, which counts towards the delivery limit, or to the dead letters.

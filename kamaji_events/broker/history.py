@@ -33,7 +33,7 @@ class Replay:
     Args:
         broker: a connection of its own.
         stream: its name, ``Layout.history``.
-        ago: seconds; RabbitMQ counts them, so clocks need not agree.
+        ago: seconds, None for all there is; RabbitMQ counts them, so clocks need not agree.
         live: a consumer whose queue was bound before: reading ends when the oldest message that waits there has
             come by.
 
@@ -42,18 +42,19 @@ class Replay:
         BrokerUnavailable: the connection was lost.
     """
 
-    def __init__(self, broker: Broker, stream: str, *, ago: float, live: Consumer | None = None) -> None:
+    def __init__(self, broker: Broker, stream: str, *, ago: float | None, live: Consumer | None = None) -> None:
         self._broker = broker
         self._stream = stream
         self._live = live
         self._last: int | None = None
         self._passed: dict[str, None] = {}
         self._silences = 0
-        arguments = {"x-stream-offset": f"{max(1, ceil(ago))}s"}
+        arguments = {"x-stream-offset": "first" if ago is None else f"{max(1, ceil(ago))}s"}
         self._consumer = broker.consume(stream, _PREFETCH, arguments=arguments)
 
     async def __aenter__(self) -> Self:
         self._last = await self._last_chunk()
+        self._silences = 0 if self._last is not None else 1
         await self._consumer.__aenter__()
         return self
 
