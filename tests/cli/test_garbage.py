@@ -2,6 +2,7 @@
 
 import base64
 import http.server
+import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -21,7 +23,7 @@ _KUBECONFIG = """\
 apiVersion: v1
 kind: Config
 current-context: main
-clusters: [{{name: main, cluster: {{server: "{server}"}}}}]
+clusters: [{{name: main, cluster: {{server: "{server}", insecure-skip-tls-verify: true}}}}]
 users: [{{name: main, user: {user}}}]
 contexts: [{{name: main, context: {{cluster: main, user: main}}}}]
 """
@@ -165,10 +167,13 @@ class _Refusing(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def refusing() -> Iterator[str]:
     """Its address."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(tls)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"https://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
 
