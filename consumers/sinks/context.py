@@ -43,3 +43,5 @@ class SinkContext:
     """Addresses that the operator allows to every sink, see ``consumers.sinks.web.egress``."""
     amqp_url: str = field(default="", repr=False)
     """The broker that the worker itself uses: where a queue sink without a URL publishes."""
+    events_exchange: str = "kamaji.events"
+    """Where the worker's events come from, on its own broker."""

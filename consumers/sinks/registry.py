@@ -38,6 +38,7 @@ GROUP = "kamaji_events.sinks"
 _BUILT_IN = {
     "webhook": "consumers.sinks.webhook:WebhookSink",
     "slack": "consumers.sinks.slack:SlackSink",
+    "queue": "consumers.sinks.queue:QueueSink",
     "log": "consumers.sinks.log:LogSink",
 }
 
