@@ -1,6 +1,6 @@
 """Which versions of Kamaji's group the server has, and which cluster it is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -10,7 +10,7 @@ from publisher.watch.ask import KAMAJI_GROUP, Ask, Target
 from publisher.watch.source import Source
 from publisher.watch.status import CredentialsRefusedError
 
-__all__ = ["cluster_uid", "find_target", "served_resources"]
+__all__ = ["cluster_uid", "find_target", "find_targets", "served_resources"]
 
 T = TypeVar("T")
 
@@ -51,14 +51,29 @@ async def find_target(source: Source, resource: str) -> Target:
         ClusterError: discovery failed otherwise; being forbidden is no failure.
     """
     try:
-        for version in await _versions(source, KAMAJI_GROUP):
-            if resource in await served_resources(source, KAMAJI_GROUP, version):
-                return Target(KAMAJI_GROUP, version, resource)
+        found = await find_targets(source, KAMAJI_GROUP, [resource])
     except CredentialsRefusedError:
         raise
     except ClusterRefused:
         return Target(KAMAJI_GROUP, _USUAL, resource)
-    raise KindMissing(f"{resource}.{KAMAJI_GROUP} is not served by {source.server}: is the CRD installed?")
+    if not found:
+        raise KindMissing(f"{resource}.{KAMAJI_GROUP} is not served by {source.server}: is the CRD installed?")
+    return found[0]
+
+
+async def find_targets(source: Source, group: str, resources: Sequence[str]) -> list[Target]:
+    """Those of some kinds that a group has, each in the version that the server prefers, or else any that it serves.
+
+    Raises:
+        ClusterError: discovery failed; a group that is not there has no kinds.
+    """
+    found: dict[str, Target] = {}
+    for version in await _versions(source, group):
+        served = await served_resources(source, group, version)
+        found |= {name: Target(group, version, name) for name in resources if name in served and name not in found}
+        if len(found) == len(resources):
+            break
+    return list(found.values())
 
 
 async def served_resources(source: Source, group: str, version: str) -> frozenset[str]:
@@ -76,7 +91,10 @@ async def served_resources(source: Source, group: str, version: str) -> frozense
 
 async def _versions(source: Source, group: str) -> list[str]:
     """Served versions, the preferred one first."""
-    read = _read(source, await source.get(Ask("get", f"/apis/{group}")), _Group)
+    try:
+        read = _read(source, await source.get(Ask("get", f"/apis/{group}")), _Group)
+    except KindMissing:
+        return []
     named = [read.preferred_version, *(read.versions or ())]
     return list(dict.fromkeys(item.version for item in named if item is not None and item.version))
 
