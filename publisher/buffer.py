@@ -74,6 +74,7 @@ class ChangeBuffer:
     def _overflow(self) -> None:
         self._drop()
         self.overflowed.set()
+        self._filled.set()
 
     def _drop(self) -> None:
         self._items.clear()
@@ -92,14 +93,12 @@ class ChangeBuffer:
         self._bytes -= sum(map(_size, taken))
         if self._bytes < self._bound:
             self._room.set()
-        if not self._items:
+        if not self._items and not self.overflowed.is_set():
             self._filled.clear()
         return taken
 
     async def wait(self, timeout: float | None) -> None:  # noqa: ASYNC109 - None means: until something comes
-        """Return when something is there, or after ``timeout`` seconds."""
-        if self._items:
-            return
+        """Return when something is there or was dropped, or after ``timeout`` seconds."""
         try:
             async with asyncio.timeout(timeout):
                 await self._filled.wait()

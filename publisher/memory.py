@@ -34,7 +34,7 @@ class Recovered:
     """What is remembered when a leadership begins."""
 
     term: int
-    """This leadership's number, greater than every former one of the cluster."""
+    """This leadership's number: never smaller than a former one's of the cluster, greater than another process's."""
     own: int | None = None
     """The number of the last delta of all when this very process wrote it: it may go on from its own memory."""
     first: bool = True

@@ -44,6 +44,8 @@ class PublisherSettings(Settings):
     """Required: the management cluster's name, in every routing key: 1 to 40 lower-case letters, digits and '-'."""
     instance: str = Field(default_factory=socket.gethostname, max_length=63)
     """This replica's name, in its events and metrics; the pod's name by default."""
+    prefix: str = Field(default="kamaji", pattern=r"^[A-Za-z0-9._-]+$")
+    """First word of every exchange and queue; another one is another installation on the same vhost."""
     kubeconfig: Path | None = None
     """Kubeconfig file; without one KUBECONFIG, then the pod's service account, then ~/.kube/config."""
     context: str | None = None
