@@ -20,6 +20,8 @@ ISSUER = "https://kubernetes.default.svc.cluster.local"
 """Who the tokens say that they are from, and..."""
 AUDIENCE = ISSUER
 """... for whom they are."""
+_LEEWAY = 60
+"""Seconds that an API server accepts a token beyond its expiry. (What it accepted it also remembers, for 10 s.)"""
 _DAY = dt.timedelta(days=1)
 
 
@@ -92,10 +94,10 @@ class Credentials:
             namespace: the account's namespace.
             account: its name.
             uid: its uid: the server compares.
-            seconds: how long it is good for; negative for one that has expired.
+            seconds: how long the server accepts it; 0 for one that has expired.
         """
         now = int(time.time())
-        expires = now + int(seconds)
+        expires = now + int(seconds) - _LEEWAY
         claims = {
             "iss": ISSUER,
             "aud": [AUDIENCE],

@@ -87,9 +87,13 @@ class Kube:
         query: Mapping[str, str] | None = None,
         kind: str = "application/json",
     ) -> Object:
-        """One call; raises ``httpx.HTTPStatusError`` for an answer that is an error."""
+        """One call, again while the server asks for patience; raises ``httpx.HTTPStatusError`` for any other error."""
         headers = {"Content-Type": kind}
-        answer = await self._client.request(method, path, json=body, params=query, headers=headers)
+        while True:
+            answer = await self._client.request(method, path, json=body, params=query, headers=headers)
+            if answer.status_code != httpx.codes.TOO_MANY_REQUESTS:
+                break
+            await asyncio.sleep(_STEP)
         if answer.is_error:
             text = f"{answer.status_code} to {method} {path}: {answer.text}"
             raise httpx.HTTPStatusError(text, request=answer.request, response=answer)
@@ -203,15 +207,17 @@ class Kube:
         """Remove every object of Kamaji's kinds, whatever finalizers hold it, and what they may own."""
         for resource in ("tenantcontrolplanes", "datastores"):
             if await self._serves(path_of(resource)):
-                await asyncio.gather(*(self._erase(resource, item) for item in await self.items(resource)))
+                await self._erase(resource, await self.items(resource))
         for resource in ("deployments", "jobs", "services", "secrets", "configmaps"):
             items = [item for item in await self.items(resource) if "ownerReferences" in item["metadata"]]
-            await asyncio.gather(*(self._erase(resource, item) for item in items))
+            await self._erase(resource, items)
 
-    async def _erase(self, resource: str, item: Object) -> None:
-        metadata = item["metadata"]
+    async def _erase(self, resource: str, items: list[Object]) -> None:
+        held = [item for item in items if item["metadata"].get("finalizers")]
+        await asyncio.gather(*(self._release(resource, item["metadata"]) for item in held))
+        for namespace in {item["metadata"].get("namespace") for item in items}:
+            await self.call("DELETE", path_of(resource, namespace))
+
+    async def _release(self, resource: str, metadata: Object) -> None:
         place = resource, metadata.get("namespace"), metadata["name"]
-        if metadata.get("finalizers"):
-            await self.patch(*place, {"metadata": {"finalizers": None}})
-        if "deletionTimestamp" not in metadata:
-            await self.delete(*place)
+        await self.patch(*place, {"metadata": {"finalizers": None}})
