@@ -17,7 +17,7 @@ from kamaji_events.broker.channel import Content
 from kamaji_events.broker.connection import Broker
 from kamaji_events.broker.publish import ConfirmingPublisher
 from kamaji_events.broker.wire import Outgoing
-from kamaji_events.errors import BrokerError
+from kamaji_events.errors import BrokerError, JournalError
 from publisher.journal.codec import Kind, Record, decode, encode
 
 __all__ = ["Token"]
@@ -37,15 +37,19 @@ class Token:
         broker: the connection.
         queue: the journal.
         timeout: seconds that a publish may go without a confirm.
+        lenient: collect what cannot be read in ``bodies``, with all else, instead of failing.
     """
 
-    def __init__(self, broker: Broker, queue: str, *, timeout: float) -> None:
+    def __init__(self, broker: Broker, queue: str, *, timeout: float, lenient: bool = False) -> None:
         self.queue = queue
         self._broker = broker
         self.channel = broker.channel()
         self.publisher = ConfirmingPublisher(self.channel, timeout=timeout)
         self.taker: Taker | None = None
         """Takes what is delivered once ``read`` has returned; marks excepted."""
+        self.bodies: list[bytes] = []
+        """The records as they were delivered, for a lenient reader."""
+        self._lenient = lenient
         self._records: list[Record] = []
         self._held: list[int] = []
         self._error: Exception | None = None
@@ -153,6 +157,11 @@ class Token:
             self.channel.ack(older[-1], multiple=True)
             del self._held[: len(older)]
 
+    def release_all(self) -> None:
+        """Acknowledge everything held: it is gone for ever."""
+        if self._held:
+            self.release_before(self._held[-1] + 1)
+
     def lost(self, error: BrokerError) -> None:
         """Told by the channel."""
         self._fail(error)
@@ -169,8 +178,8 @@ class Token:
         tag = content.method.delivery_tag
         try:
             record = decode(content.body)
-        except Exception as error:  # noqa: BLE001 - raised to whoever reads; the channel's reader must live
-            self._fail(error)
+        except JournalError as error:
+            self._unreadable(content.body, tag, error)
             return
         if record.kind is Kind.MARKER:
             self.channel.ack(tag)
@@ -182,4 +191,15 @@ class Token:
             self.channel.ack(tag)  # from before anybody led: who asked will ask again
         else:
             self._records.append(record)
-            self.hold(tag)
+            self._keep(content.body, tag)
+
+    def _unreadable(self, body: bytes, tag: int, error: JournalError) -> None:
+        if self._lenient:
+            self._keep(body, tag)
+        else:
+            self._fail(error)
+
+    def _keep(self, body: bytes, tag: int) -> None:
+        if self._lenient:
+            self.bodies.append(body)
+        self.hold(tag)
