@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from consumers.config import Config, Subscription
 from consumers.desk import Desk
 from consumers.life import prune, reconcile, remove_missing
+from consumers.ordered import OrderedDesk
+from consumers.policy import Ordering
 from consumers.sinks.base import Sink
 from consumers.sinks.context import SinkContext
 from consumers.sinks.registry import build
@@ -85,7 +87,7 @@ class Crew:
         return made
 
     def _start(self, subscription: Subscription, sink: Sink) -> None:
-        worker = Worker(Desk(subscription, sink, self._wires), self._wires)
+        worker = Worker(_desk(subscription, sink, self._wires), self._wires)
         task = self._tasks.create_task(self._work(worker, sink), name=f"worker {subscription.name}")
         self._all.add(task)
         task.add_done_callback(self._all.discard)
@@ -113,6 +115,11 @@ class Crew:
         """Cancel what is left; the broker gives it out again."""
         for task in self._all:
             task.cancel()
+
+
+def _desk(subscription: Subscription, sink: Sink, wires: Wires) -> Desk:
+    made = OrderedDesk if subscription.policy.ordering is Ordering.OBJECT else Desk
+    return made(subscription, sink, wires)
 
 
 def make_sink(subscription: Subscription, context: SinkContext) -> Sink:

@@ -72,6 +72,7 @@ class Desk:
             await self._bury(incoming, travel, "Unreadable", str(error))
             return None
         if not (redriven(incoming.headers) or self.subscription.filter.matches(event)):
+            await self.release(Case(incoming, event, travel))
             self.wires.metrics.skipped.labels(self._name).inc()
             await incoming.ack()
             return None

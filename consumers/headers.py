@@ -34,6 +34,16 @@ def _number(headers: Mapping[str, Any], name: str) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
+def _moment(headers: Mapping[str, Any], name: str) -> float | None:
+    value = _number(headers, name)
+    return None if value is None else value / 1000
+
+
+def _ms(seconds: float | None) -> int | None:
+    """Whole milliseconds: the client sends a float in 32 bits, which is minutes wrong for a time of today."""
+    return None if seconds is None else round(seconds * 1000)
+
+
 def _count(headers: Mapping[str, Any], name: str) -> int:
     return max(0, int(_number(headers, name) or 0))
 
@@ -74,16 +84,16 @@ class Travel:
         return cls(
             tries=_count(headers, _TRIES),
             throttled=_count(headers, _THROTTLED),
-            first_failure=_number(headers, _FIRST),
+            first_failure=_moment(headers, _FIRST),
             last_error=_text(headers, _LAST),
-            not_before=_number(headers, _DUE),
+            not_before=_moment(headers, _DUE),
             catch_up=bool(headers.get(_CAUGHT)),
         )
 
     def write(self) -> dict[str, Any]:
         """Headers of the next copy."""
         found: dict[str, Any] = {_TRIES: self.tries, _THROTTLED: self.throttled, _CAUGHT: self.catch_up or None}
-        found |= {_FIRST: self.first_failure, _LAST: self.last_error[:_ERROR_LENGTH], _DUE: self.not_before}
+        found |= {_FIRST: _ms(self.first_failure), _LAST: self.last_error[:_ERROR_LENGTH], _DUE: _ms(self.not_before)}
         return {name: value for name, value in found.items() if value not in (None, "", 0)}
 
     def failed(self, now: float, error: str, *, due: float, counts: bool) -> "Travel":
@@ -114,7 +124,7 @@ class Death:
 
     def write(self) -> dict[str, Any]:
         """Headers that are stored with the dead letter."""
-        return {_FOR: self.subscription, _WHY: self.why, _ERROR: self.error[:_ERROR_LENGTH], _DIED: self.at}
+        return {_FOR: self.subscription, _WHY: self.why, _ERROR: self.error[:_ERROR_LENGTH], _DIED: _ms(self.at)}
 
     @classmethod
     def read(cls, headers: Mapping[str, Any], *, subscription: str = "") -> "Death":
@@ -124,7 +134,7 @@ class Death:
             subscription=_text(headers, _FOR) or subscription,
             why=why,
             error=_text(headers, _ERROR) or _text(headers, _LAST),
-            at=_number(headers, _DIED) or _died_at(headers),
+            at=_moment(headers, _DIED) or _died_at(headers),
         )
 
 

@@ -6,6 +6,8 @@ that a change of filter lets nothing slip through; what no longer stands in the 
 
 import logging
 
+from pamqp import commands as spec
+
 from consumers import record as r
 from consumers.config import Config, Subscription
 from consumers.state import SubscriptionState
@@ -13,7 +15,7 @@ from consumers.topology import queue_kind
 from consumers.wires import Wires
 from kamaji_events.broker import declare
 from kamaji_events.broker.connection import Broker
-from kamaji_events.broker.topology import Queue, Topology
+from kamaji_events.broker.topology import Exchange, Queue, Topology
 from kamaji_events.errors import TopologyMismatch, TopologyMissing
 
 __all__ = ["prepare_broker", "prune", "reconcile", "remove_missing"]
@@ -32,12 +34,25 @@ async def prepare_broker(broker: Broker, common: Topology, exchange: Topology) -
         exchange: the events exchange and the history: their arguments are the publisher's business.
     """
     await declare.apply(broker, common)
-    found = await declare.plan(broker, exchange)
-    missing = {step.part.name for step in found.of(declare.State.MISSING)}
-    if missing:
-        exchanges = tuple(part for part in exchange.exchanges if part.name in missing)
-        queues = tuple(part for part in exchange.queues if part.name in missing)
+    exchanges = tuple([part for part in exchange.exchanges if await _missing(broker, part)])
+    queues = tuple([part for part in exchange.queues if await _missing(broker, part)])
+    if exchanges or queues:
         await declare.apply(broker, Topology(exchanges, queues, exchange.bindings))
+
+
+async def _missing(broker: Broker, part: Exchange | Queue) -> bool:
+    """Asked passively, so that other arguments than ours are no error."""
+    is_exchange = isinstance(part, Exchange)
+    try:
+        async with broker.channel() as channel:
+            await channel.call(
+                spec.Exchange.Declare(exchange=part.name, passive=True)
+                if is_exchange
+                else spec.Queue.Declare(queue=part.name, passive=True)
+            )
+    except TopologyMissing:
+        return True
+    return False
 
 
 async def reconcile(wires: Wires, subscription: Subscription, *, group: str) -> None:

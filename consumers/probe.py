@@ -6,15 +6,18 @@ probe is no try. Who probes is settled on the board by a claim with a lease, whi
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from consumers import record as r
 from consumers.breaker import probe_interval
 from consumers.decision import Disable, Slow, StayPaused
 from consumers.desk import Case, Desk
+from consumers.inbox import Inbox, ordered_consumer
+from consumers.ordered import OrderedDesk
 from consumers.state import Status, SubscriptionState
 from consumers.wires import Wires
-from kamaji_events.broker.consume import Consumer
+from kamaji_events.broker.consume import Incoming
 
 __all__ = ["Probe"]
 
@@ -78,16 +81,26 @@ class Probe:
     async def _with_one_event(self) -> None:
         version = self._state.version or 1
         queue = self._wires.house.layout.queue(self._name, version)
-        async with self._wires.consuming.consume(queue, 1) as consumer:
-            case = await self._next(consumer)
+        async with self._messages(queue) as messages:
+            case = await self._next(messages)
             if case is not None:
                 await self._ask_until_known(case, self._wires.clock() + _IN_HAND)
 
-    async def _next(self, consumer: Consumer) -> Case | None:
+    @asynccontextmanager
+    async def _messages(self, queue: str) -> AsyncIterator[AsyncIterator[Incoming]]:
+        if isinstance(self._desk, OrderedDesk):
+            async with ordered_consumer(self._wires.consuming, queue) as consumer:
+                await self._desk.mark("end")
+                yield (letter.incoming async for letter in Inbox(consumer))
+        else:
+            async with self._wires.consuming.consume(queue, 1) as consumer:
+                yield consumer
+
+    async def _next(self, messages: AsyncIterator[Incoming]) -> Case | None:
         """The next event that is due; None when there is none while the claim holds."""
         try:
             async with asyncio.timeout(_LEASE / 2):
-                async for incoming in consumer:
+                async for incoming in messages:
                     if not self._ours():
                         return None
                     if (case := await self._desk.opened(incoming)) is not None:

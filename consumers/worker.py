@@ -1,18 +1,22 @@
 """A worker: delivers one subscription's events for as long as its state says so.
 
-Unordered: whatever the queue gives is handled at once, up to the policy's concurrency; several workers share the
-queue. Closing takes no more from the queue and finishes what is here.
+Without order whatever the queue gives is handled at once, up to the policy's concurrency; several workers share the
+queue. Closing takes no more from the queue and finishes what is here. With order: ``consumers.ordered``.
 """
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from consumers.desk import Desk
+from consumers.ordered import OrderedDesk, read_in_order
 from consumers.pace import quiet_until
 from consumers.probe import Probe
 from consumers.state import Status, SubscriptionState
 from consumers.wires import Wires
+from kamaji_events.broker import declare
 from kamaji_events.broker.consume import Consumer, Incoming
+from kamaji_events.errors import TopologyMissing
 
 __all__ = ["Worker"]
 
@@ -71,23 +75,48 @@ class Worker:
                 await self._wires.board.news(_LOOK)
 
     async def _deliver(self) -> None:
-        state = self._state
-        house, name = self._wires.house, self._subscription.name
+        versions = await self._versions()
         async with asyncio.TaskGroup() as tasks:
-            for version in (*state.old, state.version or 1):
-                tasks.create_task(self._read(house.layout.queue(name, version)))
+            for version in versions:
+                queue = self._wires.house.layout.queue(self._subscription.name, version)
+                tasks.create_task(self._read(queue, self._state))
 
-    async def _read(self, queue: str) -> None:
+    async def _versions(self) -> tuple[int, ...]:
+        """The queues to read: with order, older versions alone until they are empty."""
+        state = self._state
+        current = state.version or 1
+        if not isinstance(self._desk, OrderedDesk):
+            return (*state.old, current)
+        filled = [version for version in state.old if await self._waiting(version)]
+        return tuple(filled) or (*state.old, current)
+
+    async def _waiting(self, version: int) -> int:
+        queue = self._wires.house.layout.queue(self._subscription.name, version)
+        try:
+            return await declare.message_count(self._wires.publishing, queue)
+        except TopologyMissing:
+            return 0
+
+    async def _read(self, queue: str, begun: SubscriptionState) -> None:
+        def closed() -> bool:
+            versions = (self._state.version, self._state.old)
+            return not self._open() or versions != (begun.version, begun.old)
+
+        if isinstance(self._desk, OrderedDesk):
+            await read_in_order(self._desk, queue, closed=closed, look=_LOOK)
+        else:
+            await self._read_shared(queue, closed)
+
+    async def _read_shared(self, queue: str, closed: Callable[[], bool]) -> None:
         prefetch = self._subscription.policy.concurrency
         async with self._wires.consuming.consume(queue, prefetch) as consumer, asyncio.TaskGroup() as tasks:
-            closing = tasks.create_task(self._close_in_time(consumer))
+            closing = tasks.create_task(self._close_in_time(consumer, closed))
             async for incoming in consumer:
                 tasks.create_task(self._handle(incoming))
             closing.cancel()
 
-    async def _close_in_time(self, consumer: Consumer) -> None:
-        versions = (self._state.version, self._state.old)
-        while self._open() and versions == (self._state.version, self._state.old):
+    async def _close_in_time(self, consumer: Consumer, closed: Callable[[], bool]) -> None:
+        while not closed():
             await self._wires.board.news(_LOOK)
         await consumer.stop()
 
