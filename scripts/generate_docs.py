@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
+from prometheus_client import Metric
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
@@ -151,6 +152,31 @@ def _sink(settings: type[BaseModel]) -> str:
     return _document(settings) if settings.model_fields else "No settings.\n"
 
 
+def _metrics(families: Iterable[Metric]) -> str:
+    rows = [
+        (f"`{family.name}{'_total' if family.type == 'counter' else ''}`", family.type, family.documentation)
+        for family in families
+        if family.name.startswith(("kamaji_events_publisher", "kamaji_events_consumers"))
+    ]
+    return _table(("metric", "type", "meaning"), rows)
+
+
+def _publisher_metrics() -> str:
+    from publisher.health import PublisherCollector  # noqa: PLC0415 - only this part needs it
+    from publisher.run import Service  # noqa: PLC0415
+    from publisher.settings import PublisherSettings  # noqa: PLC0415
+
+    service = Service(PublisherSettings(cluster="docs", kubeconfig=Path("never-read")))
+    parts = (service.condition, service.pipeline, service._watches, service._buffer)  # noqa: SLF001 - only to list them
+    return _metrics(PublisherCollector(*parts).collect())
+
+
+def _consumer_metrics() -> str:
+    from consumers.metrics import ConsumerMetrics  # noqa: PLC0415 - only this part needs it
+
+    return _metrics(ConsumerMetrics().registry.collect())
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "operations": lambda: _events(Kind.TENANTCONTROLPLANE, operations=True),
     "states": lambda: _events(Kind.TENANTCONTROLPLANE, operations=False),
@@ -159,6 +185,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "subscription": lambda: _events(Kind.SUBSCRIPTION),
     "publisher-settings": _publisher_settings,
     "consumer-settings": _consumer_settings,
+    "publisher-metrics": _publisher_metrics,
+    "consumer-metrics": _consumer_metrics,
     "subscriptions-file": _subscriptions_file,
     "sinks": _sinks,
 }
