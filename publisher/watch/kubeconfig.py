@@ -111,10 +111,21 @@ def _known_context(config: ConfigNode, wanted: str | None, where: str) -> str:
         if name not in contexts:
             raise SettingsError(f"{where} has no context {name!r}: there is {_names(contexts)}")
         for kind in ("cluster", "user"):
-            entry = contexts[name].get(kind)
-            if (entry or kind == "cluster") and entry not in {item["name"] for item in _entries(config, f"{kind}s")}:
-                raise SettingsError(f"{where}: context {name!r} names the {kind} {entry!r}, which is not there")
+            _check_named(config, contexts[name].get(kind), kind, f"{where}: context {name!r}")
     return str(name)
+
+
+def _check_named(config: ConfigNode, name: Any, kind: str, who: str) -> None:
+    """Make sure that what a context names is there; a user may be missing or empty: anonymous."""
+    if kind == "user" and not name:
+        return
+    found = next((entry for entry in _entries(config, f"{kind}s") if entry["name"] == name), None)
+    if found is None:
+        raise SettingsError(f"{who} names the {kind} {name!r}, which is not there")
+    if kind not in found or found[kind] is None:
+        if kind == "cluster":
+            raise SettingsError(f"{who}: the cluster {name!r} is empty")
+        found[kind] = {}
 
 
 def _entries(config: ConfigNode, kind: str) -> list[Any]:
