@@ -20,12 +20,12 @@ __all__ = ["told"]
 _CTRL_C = 130
 _BROKEN_PIPE = 141
 
-_CURES: tuple[tuple[type[KamajiEventsError], str], ...] = (
-    (BrokerRefused, "check user, password, vhost and permissions of AMQP_URL"),
-    (BrokerUnavailable, "is RabbitMQ running there? AMQP_URL says where it is"),
-    (ClusterRefused, "check the kubeconfig's credentials and the role of the user or service account"),
+_CURES: tuple[tuple[type[KamajiEventsError], str, str], ...] = (
+    (BrokerRefused, "", "check user, password, vhost and permissions of AMQP_URL"),
+    (BrokerUnavailable, "RabbitMQ at", "is RabbitMQ running there? AMQP_URL says where it is"),
+    (ClusterRefused, "", "check the kubeconfig's credentials and the role of the user or service account"),
 )
-"""What a person can do about errors whose text only tells what happened."""
+"""What a person can do about errors whose text only tells what happened: kind, words in the text, cure."""
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def _say(line: str) -> None:
 def _line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, KamajiEventsError):
-        cure = next((cure for kind, cure in _CURES if isinstance(error, kind)), None)
+        cure = next((cure for kind, words, cure in _CURES if isinstance(error, kind) and words in text), None)
         return f"error: {text}" + (f"; {cure}" if cure else "")
     return (
         f"internal error: {type(error).__name__}: {text}; set KAMAJI_EVENTS_DEBUG=1 to see where, and please report it"

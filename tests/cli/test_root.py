@@ -92,7 +92,7 @@ def _python(code: str, *words: str) -> str:
         (errors.FilterError("no"), 2, "error: no"),
         (errors.RecordingError("cut"), 2, "error: cut"),
         (errors.BrokerRefused("who?"), 1, "check user, password, vhost"),
-        (errors.BrokerUnavailable("gone"), 1, "is RabbitMQ running there?"),
+        (errors.BrokerUnavailable("RabbitMQ at x: gone"), 1, "is RabbitMQ running there?"),
         (errors.ClusterRefused("403"), 1, "check the kubeconfig"),
         (errors.EnvelopeError("a\nb"), 1, "error: a b"),
         (ZeroDivisionError("oops"), 1, "internal error: ZeroDivisionError: oops"),
