@@ -1,7 +1,7 @@
 """The API client: read-only requests over aiohttp, with fresh credentials and the errors of this house."""
 
 import asyncio
-import logging
+import os
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -20,8 +20,6 @@ from publisher.watch.proxies import environment_proxy
 from publisher.watch.status import CredentialsRefusedError, failure
 
 __all__ = ["Api"]
-
-_log = logging.getLogger(__name__)
 
 _CONNECT = 10.0
 """Seconds for a connection, TLS included."""
@@ -168,8 +166,8 @@ def _reaching(server: str, credentials: Credentials | None = None) -> Iterator[N
         raise ClusterUnavailable(f"{server}: the proxy cannot be reached: {_reason(error)}") from error
     except aiohttp.ClientConnectorError as error:
         raise ClusterUnavailable(f"{server} cannot be reached: {_reason(error)}") from error
-    except aiohttp.InvalidURL as error:
-        raise SettingsError(f"the server's or proxy's address of {server} is no URL") from error
+    except ValueError as error:  # aiohttp.InvalidURL is one too
+        raise SettingsError(f"the address {server}, its proxy's or its token cannot be used") from error
     except aiohttp.ClientHttpProxyError as error:
         raise ClusterUnavailable(f"{server}: the proxy answers {error.status} {error.message}") from error
     except TimeoutError as error:
@@ -180,4 +178,6 @@ def _reaching(server: str, credentials: Credentials | None = None) -> Iterator[N
 
 def _reason(error: aiohttp.ClientConnectorError) -> str:
     cause = error.os_error
+    if cause.errno and cause.errno > 0:
+        return os.strerror(cause.errno)
     return cause.strerror or str(cause) or type(cause).__name__

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 from kubernetes.aio.client import Configuration
@@ -138,11 +139,11 @@ def _names(contexts: dict[str, Any]) -> str:
 
 def _access(configuration: Configuration, origin: str) -> Access:
     server = configuration.host
-    if not isinstance(server, str) or not server.startswith(("https://", "http://")):
-        raise SettingsError(f"{origin}: the cluster's server must begin with https:// or http://")
+    if not _is_url(server):
+        raise SettingsError(f"{origin}: the cluster's server must be a URL with https:// or http://")
     proxy = configuration.proxy
-    if proxy and not str(proxy).startswith(("http://", "https://")):
-        raise SettingsError(f"{origin}: proxy-url must begin with http:// or https://, no other kind is supported")
+    if proxy and not _is_url(proxy):
+        raise SettingsError(f"{origin}: proxy-url must be a URL with http:// or https://, no other kind is supported")
     tls = None
     if server.startswith("https://"):
         tls = tls_context(
@@ -160,6 +161,14 @@ def _access(configuration: Configuration, origin: str) -> Access:
         proxy=proxy or None,
         certificate_ends=certificate_end(configuration.cert_file),
     )
+
+
+def _is_url(text: object) -> bool:
+    try:
+        parts = urlsplit(str(text))
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
 
 
 @contextmanager

@@ -8,7 +8,7 @@ __all__ = ["kubeconfig", "plugin"]
 
 
 def kubeconfig(
-    folder: Path, server: str, user: dict[str, Any] | None = None, *, name: str = "config", **cluster: Any
+    folder: Path, server: str, user: dict[str, Any] | None = None, *, name: str = "config", **cluster: object
 ) -> Path:
     """A kubeconfig with one context ``here``; JSON is YAML."""
     document = {

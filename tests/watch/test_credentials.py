@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trustme
 
-from kamaji_events.errors import ClusterRefused, KamajiEventsError, SettingsError
+from kamaji_events.errors import ClusterRefused, SettingsError
 from publisher.watch.credentials import find_credentials
 from publisher.watch.kubeconfig import KubeconfigCredentials
 from publisher.watch.pod import PodCredentials
@@ -103,7 +103,7 @@ async def test_a_broken_kubeconfig_is_told_in_one_line(tmp_path: Path, text: str
         ({"client-certificate-data": "AAAA", "client-key-data": "AAAA"}, {}, "certificate files cannot be used"),
         ({}, {"certificate-authority": "missing"}, "File does not exists"),
         ({}, {"certificate-authority-data": "%%%"}, "malformed|cannot be used"),
-        ({}, {"proxy-url": "socks5://p"}, "proxy-url must begin with"),
+        ({}, {"proxy-url": "socks5://p"}, "proxy-url must be a URL"),
         ({"exec": {"command": "no-such-plugin", "apiVersion": "v1", "installHint": "get it"}}, {}, "installed: get it"),
         ({"exec": {"command": "true"}}, {}, "malformed"),
         ({"exec": {"command": "true", "apiVersion": "v1", "interactiveMode": "Always"}}, {}, "needs a terminal"),
@@ -254,8 +254,8 @@ async def test_basic_credentials(tmp_path: Path) -> None:
     assert await header(find_credentials(path)) == "Basic " + base64.b64encode(b"me:pw").decode()
 
 
-async def test_errors_are_of_the_house(tmp_path: Path) -> None:
-    """Nothing of the library's own reaches the caller."""
-    path = kubeconfig(tmp_path, "ftp://x", {})
-    with pytest.raises(KamajiEventsError, match="must begin with https://"):
-        await find_credentials(path).access()
+@pytest.mark.parametrize("server", ["ftp://x", "x:6443", "https://", "https://[x", "https://x:port", "5"])
+async def test_a_server_that_is_no_url(tmp_path: Path, server: str) -> None:
+    """Told at the start, with what it must be."""
+    with pytest.raises(SettingsError, match="must be a URL with https://"):
+        await find_credentials(kubeconfig(tmp_path, server, {})).access()
