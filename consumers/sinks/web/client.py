@@ -2,13 +2,13 @@
 
 import asyncio
 from dataclasses import dataclass
-from functools import lru_cache
 from urllib.parse import urlsplit
 
 import httpx
 
 from consumers.sinks.context import SinkContext
 from consumers.sinks.web.egress import EgressGuard, EgressRefused
+from consumers.sinks.web.request import PlainRequest, parsed_url
 from consumers.sinks.web.settings import Timeouts, WebSettings
 from kamaji_events import __version__
 
@@ -101,7 +101,7 @@ class WebClient:
             NoReply: nothing usable came in time.
         """
         try:
-            request = _Request(method, _parsed(url), headers, body, self._extensions)
+            request = PlainRequest(method, parsed_url(url), headers, body, self._extensions)
         except (httpx.InvalidURL, UnicodeError):  # only a URL whose file changed under us
             raise NoReply("the URL that its file holds now is none") from None
         try:
@@ -123,32 +123,6 @@ class WebClient:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._transport.aclose()
-
-
-@lru_cache(maxsize=256)
-def _parsed(url: str) -> httpx.URL:
-    """Reading a URL costs httpx 40 us, and a sink has one."""
-    return httpx.URL(url)
-
-
-class _Request(httpx.Request):
-    """An ``httpx.Request`` made without what ``httpx``'s own constructor guesses: half of a delivery's CPU."""
-
-    def __init__(
-        self,
-        method: str,
-        url: httpx.URL,
-        headers: list[tuple[str, str]],
-        body: bytes,
-        extensions: dict[str, dict[str, float]],
-    ) -> None:
-        self.method = method
-        self.url = url
-        self.headers = httpx.Headers([("host", url.netloc.decode("ascii")), *headers])
-        if body or method == "POST":
-            self.headers["content-length"] = str(len(body))
-        self.stream = httpx.ByteStream(body)
-        self.extensions = dict(extensions)
 
 
 def _place(request: httpx.Request) -> str:

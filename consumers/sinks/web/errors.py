@@ -13,9 +13,10 @@ import httpx
 
 from consumers.sinks.web.egress import EgressRefused
 
-__all__ = ["as_httpx", "mapped"]
+__all__ = ["CAUGHT", "as_httpx", "mapped"]
 
-_CAUGHT = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
+CAUGHT = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
+"""What ``as_httpx`` knows."""
 
 
 def _os_reason(error: BaseException) -> str:
@@ -81,5 +82,5 @@ def mapped() -> Iterator[None]:
     """Within it aiohttp's errors, and those of sockets, come out as httpx's."""
     try:
         yield
-    except _CAUGHT as error:
+    except CAUGHT as error:
         raise as_httpx(error) from error

@@ -17,7 +17,9 @@ def retry_after(value: str | None, now: float) -> float | None:
         value: the header.
         now: seconds since 1970, what a date is compared with.
     """
-    text = (value or "").strip()
+    if value is None:
+        return None
+    text = value.strip()
     if re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", text, re.ASCII):
         return float(text)
     try:

@@ -19,7 +19,8 @@ import aiohttp
 import httpx
 
 from consumers.sinks.web.egress import EgressGuard
-from consumers.sinks.web.errors import mapped
+from consumers.sinks.web.errors import CAUGHT, as_httpx, mapped
+from consumers.sinks.web.request import PlainRequest
 from consumers.sinks.web.settings import WebSettings
 from consumers.sinks.web.tls import TlsFiles
 
@@ -103,13 +104,12 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             return await self._sent(request, fresh=True)
 
     async def _sent(self, request: httpx.Request, *, fresh: bool = False) -> httpx.Response:
-        raw = [(name, value) for name, value in request.headers.raw if name.lower() not in _OURS]
-        headers = [(name.decode("ascii"), value.decode("latin-1")) for name, value in raw]
-        with mapped():
+        headers, body = (request.plain, request.body) if isinstance(request, PlainRequest) else await _plain(request)
+        try:
             reply = await self._session(fresh=fresh).request(
                 request.method,
                 str(request.url),
-                data=await _bytes(request) or None,
+                data=body or None,
                 headers=headers,
                 allow_redirects=False,
                 timeout=_timeout(request.extensions.get("timeout", {})),
@@ -117,6 +117,8 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 server_hostname=self._settings.tls.server_name,
                 **self._through(),
             )
+        except CAUGHT as error:
+            raise as_httpx(error) from error
         return httpx.Response(reply.status, headers=list(reply.raw_headers), stream=_Body(reply), request=request)
 
     def _through(self) -> dict[str, Any]:
@@ -154,9 +156,9 @@ class _Body(httpx.AsyncByteStream):
             self._reply.close()
 
 
-async def _bytes(request: httpx.Request) -> bytes:
-    assert isinstance(request.stream, httpx.AsyncByteStream)  # noqa: S101 - an async transport's requests have one
-    return b"".join([piece async for piece in request.stream])
+async def _plain(request: httpx.Request) -> tuple[list[tuple[str, str]], bytes]:
+    raw = [(name, value) for name, value in request.headers.raw if name.lower() not in _OURS]
+    return [(name.decode("ascii"), value.decode("latin-1")) for name, value in raw], await request.aread()
 
 
 def _timeout(given: dict[str, float | None]) -> aiohttp.ClientTimeout:
