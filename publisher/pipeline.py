@@ -34,6 +34,8 @@ from publisher.watches import Watches
 
 __all__ = ["Pipeline"]
 
+REWOUND = "the API server's resourceVersions went back: etcd was restored from a backup"
+
 _STORE_SECONDS = 30.0
 """Time after which versions are remembered though nothing was concluded."""
 
@@ -133,7 +135,7 @@ class Pipeline:
         )
         notices = [Notice("state.leading", now, {"term": recovered.term})]
         if recovered.lost is not None:
-            notices.append(Notice("memory.lost", now, {"cause": recovered.lost}, ("MemoryLost", recovered.lost)))
+            notices.append(_lost(recovered.lost, self._fleet_now.epoch, now))
         await self._outbox.put(self._batch(notices), wait=False)
 
     async def _start_over(self, recovered: Recovered) -> None:
@@ -190,7 +192,10 @@ class Pipeline:
     def _observed(self, item: Buffered, now: float) -> list[Decision | Notice]:
         if isinstance(item, LookAnswer):
             return list(self._fleet_now.looked(item, now))
+        epoch = self._fleet_now.epoch
         decisions: list[Decision | Notice] = list(self._fleet_now.observe(item, now))
+        if self._fleet_now.epoch != epoch:
+            decisions.insert(0, _lost(REWOUND, self._fleet_now.epoch, now))
         if isinstance(item, Changed):
             self.judged += 1
             self._versions[item.resource] = item.change.resource_version
@@ -214,7 +219,7 @@ class Pipeline:
 
     def _batch(self, said: Sequence[Decision | Notice]) -> Batch:
         changed = self._fleet_now.changed()
-        encoded = {key: memory and encode(memory) for key, memory in changed.items()}
+        encoded = {key: None if memory is None else encode(memory) for key, memory in changed.items()}
         facts = {**self._facts, EPOCH: str(self._fleet_now.epoch)}
         return Batch(said, encoded, dict(self._versions), facts)
 
@@ -235,3 +240,7 @@ class Pipeline:
 
     def _render(self, decision: Decision) -> Any:
         return render(decision, cluster=self._settings.cluster, term=self._term, schema_base=self._settings.schema_base)
+
+
+def _lost(cause: str, epoch: int, now: float) -> Notice:
+    return Notice("memory.lost", now, {"cause": cause, "epoch": epoch}, ("MemoryLost", cause))

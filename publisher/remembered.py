@@ -31,8 +31,6 @@ def fleet_from(recovered: Recovered, policy: Policy) -> Fleet:
     epoch = int(recovered.facts.get(EPOCH, "1"))
     if recovered.lost is not None:
         epoch += 1
-    if not recovered.objects and not recovered.versions:
-        return Fleet(policy, epoch=epoch)
     try:
         memories = {key: _decoder.decode(raw) for key, raw in recovered.objects.items()}
     except msgspec.MsgspecError as error:
@@ -40,4 +38,4 @@ def fleet_from(recovered: Recovered, policy: Policy) -> Fleet:
             f"the memory of an object cannot be read ({error}); 'kamaji-events journal export' saves what there is, "
             "'journal reset' begins anew"
         ) from error
-    return Fleet.restore(policy, memories, epoch=epoch)
+    return Fleet.restore(policy, memories, epoch=epoch, synced=recovered.versions)
