@@ -65,9 +65,9 @@ class Cluster:
         self.server.ready()
 
     def stop(self) -> None:
-        """End both."""
-        self.server.stop()
-        self._etcd.stop()
+        """End both, the hard way: in order the API server waits for its watchers, up to a minute."""
+        self.server.kill()
+        self._etcd.kill()
 
     def _etcd_command(self, program: Path) -> list[str]:
         peers = f"http://127.0.0.1:{free_port()}"

@@ -1,6 +1,5 @@
-"""A server process on loopback: started, stopped, killed, and waited for."""
+"""A server process on loopback: started, killed, and waited for."""
 
-import signal
 import socket
 import subprocess
 import time
@@ -10,7 +9,6 @@ from pathlib import Path
 __all__ = ["ServerProcess", "free_port", "until"]
 
 _STEP = 0.05
-_STOP_SECONDS = 20.0
 
 
 def free_port() -> int:
@@ -73,21 +71,9 @@ class ServerProcess:
         tail = self._log.read_text(errors="replace").splitlines()[-15:]
         return "ended with {}:\n{}".format(self._process.returncode, "\n".join(tail))
 
-    def stop(self) -> None:
-        """End it in order; it may be started again."""
-        self._end(signal.SIGTERM)
-
     def kill(self) -> None:
-        """End it at once, as a crash does."""
-        self._end(signal.SIGKILL)
-
-    def _end(self, number: signal.Signals) -> None:
-        if self._process is None:
-            return
-        self._process.send_signal(number)
-        try:
-            self._process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
+        """End it at once, as a crash does; it may be started again."""
+        if self._process is not None:
             self._process.kill()
             self._process.wait()
-        self._process = None
+            self._process = None

@@ -24,7 +24,7 @@ async def test_compaction_forgets_old_versions(cluster: Cluster, kube: Kube) -> 
     await kube.namespace("tenants")
     cluster.compact()
     await kube.call("GET", path_of("configmaps"), query=exactly)
-    cluster.server.stop()
+    cluster.server.kill()
     cluster.server.start()
 
     with pytest.raises(httpx.HTTPStatusError, match="410"):
