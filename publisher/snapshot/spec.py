@@ -1,0 +1,79 @@
+"""What a spec wants, and a digest of it that is small and still names the paths that moved.
+
+Only compared, so only hashes are kept: eight bytes for each path of a leaf. Paths of one shape are one shared
+tuple. An empty object, list or null equals an absent one, since the operator writes such defaults by itself.
+"""
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+import orjson
+from msgspec import Raw, Struct
+
+from publisher.snapshot.lenient import lenient
+from publisher.snapshot.tcp import TcpSpec
+
+__all__ = ["Digest", "digest", "moved_paths", "read_spec"]
+
+_BYTES = 8
+_SPEC = msgspec.json.Decoder(TcpSpec)
+_shapes: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+
+class Digest(Struct, frozen=True, array_like=True):
+    """Hashes of a spec's leaves."""
+
+    paths: tuple[str, ...] = ()
+    """Sorted, joined by dots, from below ``spec``."""
+    hashes: bytes = b""
+    """Eight bytes for each path, in their order."""
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "paths", _shapes.setdefault(self.paths, self.paths))
+
+
+def read_spec(raw: Raw) -> TcpSpec | None:
+    """The fields that have events of their own; None when it is no object, which says nothing."""
+    try:
+        return _SPEC.decode(raw)
+    except msgspec.ValidationError:
+        found: TcpSpec | None = lenient(orjson.loads(bytes(raw)), TcpSpec)
+        return found
+
+
+def digest(raw: Raw) -> Digest:
+    """Digest a spec."""
+    leaves = sorted(_leaves(_pruned(orjson.loads(bytes(raw))), ""))
+    return Digest(tuple(path for path, _ in leaves), b"".join(hashed for _, hashed in leaves))
+
+
+def moved_paths(before: Digest, after: Digest) -> list[str]:
+    """Paths that were added, changed or removed, sorted."""
+    if before == after:
+        return []
+    old, new = _mapping(before), _mapping(after)
+    return sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
+
+
+def _mapping(digested: Digest) -> dict[str, bytes]:
+    return {path: digested.hashes[index * _BYTES : (index + 1) * _BYTES] for index, path in enumerate(digested.paths)}
+
+
+def _pruned(value: Any) -> Any:
+    """The value without what is empty, inside out; None when nothing is left."""
+    if isinstance(value, dict):
+        kept = {key: inner for key, entry in value.items() if (inner := _pruned(entry)) is not None}
+        return kept or None
+    if isinstance(value, list):
+        return [_pruned(entry) for entry in value] or None
+    return value
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, bytes]]:
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            yield from _leaves(entry, f"{path}.{key}" if path else key)
+    elif value is not None:
+        yield path, blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=_BYTES).digest()
