@@ -10,7 +10,7 @@ from publisher.watch.ask import KAMAJI_GROUP, Ask, Target
 from publisher.watch.source import Source
 from publisher.watch.status import CredentialsRefusedError
 
-__all__ = ["cluster_uid", "find_target", "find_targets", "served_resources"]
+__all__ = ["cluster_uid", "find_target", "find_targets", "served_resources", "server_version"]
 
 T = TypeVar("T")
 
@@ -18,13 +18,13 @@ _USUAL = "v1alpha1"
 """Asked for when discovery is forbidden; every release so far serves it."""
 
 
-class _Version(msgspec.Struct):
+class _Served(msgspec.Struct):
     version: str = ""
 
 
 class _Group(msgspec.Struct, rename="camel"):
-    versions: list[_Version] | None = None
-    preferred_version: _Version | None = None
+    versions: list[_Served] | None = None
+    preferred_version: _Served | None = None
 
 
 class _Kind(msgspec.Struct):
@@ -33,6 +33,10 @@ class _Kind(msgspec.Struct):
 
 class _Kinds(msgspec.Struct):
     resources: list[_Kind] | None = None
+
+
+class _Version(msgspec.Struct, rename="camel"):
+    git_version: str = "unknown"
 
 
 class _Namespace(msgspec.Struct):
@@ -97,6 +101,15 @@ async def _versions(source: Source, group: str) -> list[str]:
         return []
     named = [read.preferred_version, *(read.versions or ())]
     return list(dict.fromkeys(item.version for item in named if item is not None and item.version))
+
+
+async def server_version(source: Source) -> str:
+    """The API server's release, such as ``v1.36.3``: the cheapest way to find out that it cannot be asked.
+
+    Raises:
+        ClusterError: it does not answer, or not to these credentials.
+    """
+    return _read(source, await source.get(Ask("get", "/version")), _Version).git_version
 
 
 async def cluster_uid(source: Source) -> str | None:

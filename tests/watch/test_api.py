@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import ssl
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from publisher.watch.access import Access
 from publisher.watch.api import Api
 from publisher.watch.ask import KAMAJI_GROUP, Ask, Target
 from publisher.watch.credentials import FixedCredentials, find_credentials
-from publisher.watch.discovery import cluster_uid, find_target
+from publisher.watch.discovery import cluster_uid, find_target, server_version
 from tests.support.tiny_cluster import TinyCluster, status
 from tests.watch.kubeconfigs import kubeconfig
 
@@ -247,3 +248,28 @@ async def test_a_cluster_is_known_by_its_kube_system(cluster: TinyCluster) -> No
     async with Api(FixedCredentials(Access(cluster.url, "a test"))) as api:
         assert await cluster_uid(api) == "the-one"
         assert await cluster_uid(api) is None
+
+
+async def test_the_servers_release_is_known(cluster: TinyCluster) -> None:
+    """What else answers there is told apart from an API server."""
+
+    async def release(_: web.Request) -> web.Response:
+        return web.json_response({"gitVersion": "v1.36.3"})
+
+    async def page(_: web.Request) -> web.Response:
+        return web.Response(text="<html>")
+
+    cluster.scripts["other"].extend([release, page])
+    async with Api(FixedCredentials(Access(cluster.url, "a test"))) as api:
+        assert await server_version(api) == "v1.36.3"
+        with pytest.raises(ClusterUnavailable, match="is it an API server"):
+            await server_version(api)
+
+
+def test_an_expired_client_certificate_is_named() -> None:
+    """The server only says 401."""
+    ended = datetime(2026, 11, 30, tzinfo=UTC)
+    access = Access("https://x", "context 'a' of kubeconfig b", certificate_ends=ended)
+    assert "client certificate of context 'a' of kubeconfig b expired at 2026-11-30" in access.excuse(
+        datetime(2026, 12, 1, tzinfo=UTC)
+    )

@@ -63,6 +63,7 @@ async def test_a_quiet_day_without_bookmarks_is_no_trouble_either() -> None:
     async with running(source) as (reading, synced):
         await asyncio.sleep(24 * HOUR)
         assert 4 <= len(synced) <= 5
+        assert all(ended.unwatched == 0 for ended in synced)
         assert (reading.stats.silent, reading.stats.failures) == (0, 0)
 
 
@@ -127,6 +128,7 @@ async def test_a_server_that_cuts_at_once_is_not_stormed() -> None:
         source.deaf = True
         await asyncio.sleep(HOUR)
         assert 120 <= reading.stats.watches <= 260
+        assert reading.problem == "the server accepts the watch and ends it at once"
     assert len(synced) == 1
 
 
