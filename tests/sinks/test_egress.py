@@ -142,3 +142,5 @@ def test_check_raises_with_the_reason() -> None:
     with pytest.raises(EgressRefused, match=r"to allow it: egress\.allow"):
         EgressGuard().check("127.0.0.1")
     EgressGuard().check_host("a.name")
+    with pytest.raises(ValueError, match="'home' is no network"):
+        EgressGuard(allow=("home",))

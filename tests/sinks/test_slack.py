@@ -158,6 +158,19 @@ async def test_two_workers_at_once_count_together(make: Make) -> None:
     assert len(slack.parents) == 2
 
 
+async def test_a_deleted_living_message_is_said_anew(make: Make) -> None:
+    """The next update finds it gone and posts it again, with all that was counted."""
+    slack = SlackStandIn()
+    sink = make(slack, group={"after": 1})
+    for number in range(4):
+        if number == 3:
+            slack.messages.clear()
+        tenant: dict[str, Any] = {"tenant": f"t{number}", "uid": f"uid-{number}"}
+        assert await sink.deliver(sample_delivery("upgrade.completed", **tenant)) == Delivered()
+    assert len(slack.parents) == 1
+    assert "4 of 4 done" in _texts(slack.parents[0])
+
+
 async def test_after_the_window_it_starts_afresh(make: Make) -> None:
     """A quiet while later the same news is a new message."""
     slack = SlackStandIn()

@@ -12,8 +12,15 @@ from urllib.parse import parse_qs
 import orjson
 import pytest
 import trustme
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from consumers.sinks.base import Delivered, Failed, Sink
+from kamaji_events.errors import SettingsError
 from tests.support.proxy import proxy
 from tests.support.receiver import Request, receiver, response
 from tests.support.samples import NOW, sample_delivery
@@ -150,6 +157,39 @@ async def test_http2(make: Make, authority: trustme.CA, tmp_path: Path) -> None:
     assert set(bodies.values()) == {sample_delivery().event.raw}
     assert len(bodies) == 5
     assert connections == 1
+
+
+async def test_http2_failures_have_outcomes(make: Make, authority: trustme.CA, tmp_path: Path) -> None:
+    """Refused, unknown, untrusted, closed early: each is a failure as with HTTP/1.1."""
+
+    async def close(_: Request, __: asyncio.StreamWriter) -> bool:
+        return False
+
+    async with receiver(close, tls=_server(authority)) as there:
+        tls = {"ca": str(tmp_path / "ca.pem")}
+        closing = await make("webhook", {"url": there.url, "http2": True, "tls": tls}).deliver(sample_delivery())
+        untrusted = await make("webhook", {"url": there.url, "http2": True}).deliver(sample_delivery())
+    refused = await make("webhook", {"url": there.url, "http2": True}).deliver(sample_delivery())
+    unknown = await make("webhook", {"url": "http://no.invalid/", "http2": True}).deliver(sample_delivery())
+    for outcome in (closing, untrusted, refused, unknown):
+        assert isinstance(outcome, Failed), outcome
+        assert "\n" not in outcome.error
+
+
+async def test_a_key_with_a_password(make: Make, authority: trustme.CA, tmp_path: Path) -> None:
+    """The right one opens it; a wrong or missing one is told at start, and nothing asks on the terminal."""
+    issued = authority.issue_cert("x.example")
+    key = load_pem_private_key(issued.private_key_pem.bytes(), None)
+    encrypted = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"hunter2"))
+    (tmp_path / "key.pem").write_bytes(encrypted)
+    (tmp_path / "cert.pem").write_bytes(issued.cert_chain_pems[0].bytes())
+    files = {"cert": str(tmp_path / "cert.pem"), "key": str(tmp_path / "key.pem")}
+    locked = {**files, "keyPassword": {"fromEnv": "PW"}}
+    make("webhook", {"url": "https://x.example", "tls": locked}, environ={"PW": "hunter2"})
+    with pytest.raises(SettingsError, match="webhook: tls: cert"):
+        make("webhook", {"url": "https://x.example", "tls": files})
+    with pytest.raises(SettingsError, match="webhook: tls: cert"):
+        make("webhook", {"url": "https://x.example", "tls": locked}, environ={"PW": "wrong"})
 
 
 async def test_bearer_and_basic(make: Make, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The webhook sink against real servers."""
 
 import asyncio
+import base64
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -9,9 +10,14 @@ from email.utils import format_datetime
 import msgspec
 import orjson
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from standardwebhooks.webhooks import Webhook
 
 from consumers.sinks.base import Delivered, Failed, Gone, Rejected, Sink, Throttled
+from consumers.sinks.context import SinkContext
+from consumers.sinks.web import client
+from consumers.sinks.webhook.settings import WebhookSettings
+from consumers.sinks.webhook.signature import ed25519_key
 from tests.support.receiver import Request, receiver, response
 from tests.support.samples import NOW, SECRET, sample_delivery
 
@@ -47,6 +53,71 @@ async def test_signature_is_accepted_by_the_receivers_own_verifier(make: Make) -
         assert Webhook(secret).verify(request.body, request.headers) == json.loads(request.body)
     with pytest.raises(Exception, match="No matching signature"):
         Webhook("whsec_" + "QkJC" * 10).verify(request.body, request.headers)
+
+
+async def test_ed25519_signatures(make: Make) -> None:
+    """v1a verifies with the public key, beside an HMAC signature of the same bytes."""
+    seed = bytes(range(32))
+    private = "whsk_" + base64.b64encode(seed).decode()
+    async with receiver() as there:
+        keys = {"secrets": [{"fromEnv": "SECRET"}], "ed25519": [{"fromEnv": "KEY"}]}
+        sink = make("webhook", {"url": there.url, "signature": keys}, environ={"KEY": private})
+        assert await sink.deliver(sample_delivery()) == Delivered("204")
+    (request,) = there.requests
+    Webhook(SECRET).verify(request.body, request.headers)
+    signed = next(part for part in request.headers["webhook-signature"].split() if part.startswith("v1a,"))
+    content = f"{request.headers['webhook-id']}.{request.headers['webhook-timestamp']}.".encode() + request.body
+    key = ed25519_key(private)
+    public = Ed25519PublicKey.from_public_bytes(base64.b64decode(key.public().removeprefix("whpk_")))
+    public.verify(base64.b64decode(signed.removeprefix("v1a,")), content)
+    whole = "whsk_" + base64.b64encode(seed + public.public_bytes_raw()).decode()
+    assert ed25519_key(whole).public() == key.public()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("whpk_" + "QUFB" * 10, "this is a public key"),
+        ("whsec_" + "QUFB" * 10, "does not start with 'whsk_'"),
+        ("whsk_QUFB", "has 3 bytes"),
+        ("whsk_" + base64.b64encode(bytes(64)).decode(), "two halves do not belong together"),
+    ],
+)
+def test_wrong_ed25519_keys(text: str, told: str) -> None:
+    """Each mistake is told without the key."""
+    with pytest.raises(ValueError, match=told) as caught:
+        ed25519_key(text)
+    assert text not in str(caught.value)
+
+
+async def test_a_body_of_one_byte_a_moment_does_not_hold_the_slot(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The status has decided; what trickles in behind it is left unread."""
+    monkeypatch.setattr(client, "_PATIENCE", 0.1)
+
+    async def trickle(_: Request, writer: asyncio.StreamWriter) -> bool:
+        writer.write(b"HTTP/1.1 503 Busy\r\nretry-after: 9\r\ncontent-length: 100000\r\n\r\n")
+        while True:
+            writer.write(b"x")
+            await writer.drain()
+            await asyncio.sleep(0.01)
+
+    async with receiver(trickle) as there:
+        outcome = await make("webhook", {"url": there.url}).deliver(sample_delivery())
+    assert isinstance(outcome, Throttled)
+    assert outcome.retry_after == 9.0
+
+
+def test_secrets_are_not_shown(make: Make) -> None:
+    """Neither settings nor contexts show what they hold."""
+    settings = WebhookSettings.model_validate(
+        {"url": {"fromEnv": "URL"}, "signature": {"secrets": [{"fromEnv": "SECRET"}]}},
+        context={"environ": {"URL": "https://x.example/t0ken", "SECRET": SECRET}},
+    )
+    context = SinkContext(amqp_url="amqp://me:hunter2@host/", environ={"SECRET": SECRET})
+    for shown in (repr(settings), str(settings), settings.model_dump_json(), repr(context)):
+        assert "t0ken" not in shown
+        assert SECRET not in shown
+        assert "hunter2" not in shown
 
 
 async def test_binary_mode_sends_data_alone(make: Make) -> None:

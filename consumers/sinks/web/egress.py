@@ -8,8 +8,9 @@ By default private networks are open, since receivers inside a cluster live ther
 refuses private networks too. IPv4 inside IPv6 (mapped, NAT64, 6to4) is judged as the IPv4 that it is.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Literal
 
 from pydantic import field_validator
@@ -54,13 +55,17 @@ class EgressSettings(SinkSettings):
     @field_validator("allow")
     @classmethod
     def _known(cls, allow: tuple[str, ...]) -> tuple[str, ...]:
-        for entry in allow:
-            if entry not in _WORDS:
-                _network(entry)
+        _check(allow)
         return allow
 
 
-def _network(entry: str) -> object:
+def _check(entries: Iterable[str]) -> None:
+    for entry in entries:
+        if entry not in _WORDS:
+            _network(entry)
+
+
+def _network(entry: str) -> IPv4Network | IPv6Network:
     try:
         return ip_network(entry)
     except ValueError:
@@ -99,13 +104,17 @@ class EgressGuard:
     Args:
         settings: the sink's own.
         allow: what the worker's operator allows to every sink.
+
+    Raises:
+        ValueError: an entry of ``allow`` is none.
     """
 
     def __init__(self, settings: EgressSettings | None = None, allow: tuple[str, ...] = ()) -> None:
         settings = settings or EgressSettings()
-        entries = (*settings.allow, *EgressSettings(allow=allow).allow)
+        _check(allow)
+        entries = (*settings.allow, *allow)
         self._words = frozenset(entry for entry in entries if entry in _WORDS)
-        self._networks = tuple(ip_network(entry) for entry in entries if entry not in _WORDS)
+        self._networks = tuple(_network(entry) for entry in entries if entry not in _WORDS)
         self._public_only = settings.mode == "public-only"
         self._judge = lru_cache(maxsize=1024)(self._judged)
 

@@ -66,6 +66,7 @@ _ROWS: tuple[_Row, ...] = (
     ),
     (EgressRefused, httpx.ConnectError, str),
     (OSError, httpx.RemoteProtocolError, lambda error: f"the connection was lost: {_os_reason(error)}"),
+    (aiohttp.ClientConnectionError, httpx.ReadError, lambda _: "the connection was lost"),
 )
 
 
