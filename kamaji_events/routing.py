@@ -14,6 +14,7 @@ KEY_BYTES = 255
 """AMQP 0-9-1 carries a routing key as a short string."""
 
 _KEPT = 80
+_LEAST_HEAD = len("*.*.*.*.*.")
 
 
 def word(text: str | None) -> str:
@@ -54,6 +55,6 @@ def name_words(name: str) -> tuple[str, ...]:
     plain = word(name)
     if len(plain) <= _KEPT:
         return (plain,)
-    if len(plain) > KEY_BYTES:
+    if len(plain) > KEY_BYTES - _LEAST_HEAD:  # no key holds it whole, and no binding could
         return (_shortened(name),)
     return (plain, _shortened(name))
