@@ -87,10 +87,10 @@ class OperatorActor:
             await self._delete(key, before)
         elif before is None:
             await self._add(key, object_)
-        elif key[0] not in _WHOLE:
-            await self._touch(key, object_)
         elif "deletionTimestamp" in object_["metadata"] and "deletionTimestamp" not in before["metadata"]:
             self._told(key, object_, await self._kube.delete(*_place(key)))
+        elif key[0] not in _WHOLE:
+            await self._touch(key, object_)
         else:
             await self._modify(key, before, object_)
         if step["type"] != "DELETED":

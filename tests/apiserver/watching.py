@@ -57,14 +57,15 @@ class PlainDecoder:
         return Page(listed["items"] or [], metadata["resourceVersion"], metadata.get("continue", ""))
 
 
-async def eventually(condition: Callable[[], object], what: str = "") -> None:
-    """Wait until something holds that another process decides; fails after a while, naming what was waited for."""
+async def eventually(condition: Callable[[], object], what: str | Callable[[], object] = "") -> None:
+    """Wait until something holds that another process decides; fails after a while, with what was waited for."""
     try:
         async with asyncio.timeout(_PATIENCE):
             while not condition():  # noqa: ASYNC110 - another process's state: there is nothing to be woken by
                 await asyncio.sleep(_STEP)
     except TimeoutError:
-        raise AssertionError(f"not within {_PATIENCE:.0f} s: {what or condition}") from None
+        missing = what() if callable(what) else what
+        raise AssertionError(f"not within {_PATIENCE:.0f} s: {missing}") from None
 
 
 class Watching:
@@ -109,11 +110,11 @@ class Watching:
 
     async def synced(self, times: int = 1) -> None:
         """Wait for that many completed lists."""
-        await eventually(lambda: len(self.syncs) >= times, f"{times} lists, {self.reflector.problem}")
+        await eventually(lambda: len(self.syncs) >= times, lambda: (times, self.reflector.problem))
 
     async def knows(self, *names: str) -> None:
         """Wait until exactly these objects are known."""
-        await eventually(lambda: set(self.known) == set(names), f"{names}; {self.reflector.problem}")
+        await eventually(lambda: set(self.known) == set(names), lambda: (names, self.reflector.problem))
 
 
 @asynccontextmanager
