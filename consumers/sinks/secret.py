@@ -87,6 +87,9 @@ class Secret(BaseModel):
                 _log.warning("cannot read %s, going on with what it held: %s", self.from_file, _reason(error))
         return self._known
 
+    def __str__(self) -> str:
+        return f"fromFile {self.from_file}" if self.from_file is not None else f"fromEnv {self.from_env}"
+
     def values(self) -> tuple[str, ...]:
         """Several secrets in one place, apart by white space: how a file rotates without a moment of only one."""
         return tuple(self.value().split())
@@ -102,6 +105,9 @@ class Text(Secret):
     @classmethod
     def _no_plain_string(cls, given: Any) -> Any:
         return {"plain": given} if isinstance(given, str) else given
+
+    def __str__(self) -> str:
+        return super().__str__() if self.plain is None else self.plain
 
     def _open(self, context: Any) -> None:
         if self.plain is None:
