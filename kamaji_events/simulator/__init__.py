@@ -1,0 +1,12 @@
+"""A simulated Kubernetes API with a Kamaji fleet in it: replayed from recordings, or invented.
+
+It speaks what a list and watch client uses, as a kube-apiserver v1.36.3 does: the same behaviour suite runs on both.
+"""
+
+from kamaji_events.simulator.faults import Faults
+from kamaji_events.simulator.recorded import Line, read_recording, write_recording
+from kamaji_events.simulator.replay import Replay
+from kamaji_events.simulator.server import Simulator
+from kamaji_events.simulator.store import Store
+
+__all__ = ["Faults", "Line", "Replay", "Simulator", "Store", "read_recording", "write_recording"]
