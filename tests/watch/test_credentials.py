@@ -259,3 +259,33 @@ async def test_a_server_that_is_no_url(tmp_path: Path, server: str) -> None:
     """Told at the start, with what it must be."""
     with pytest.raises(SettingsError, match="must be a URL with https://"):
         await find_credentials(kubeconfig(tmp_path, server, {})).access()
+
+
+async def test_an_oidc_token_is_used_and_kept(tmp_path: Path) -> None:
+    """A fresh id-token needs no identity provider; an entry without one that cannot be refreshed is told."""
+    claims = base64.b64encode(json.dumps({"exp": 4_000_000_000}).encode()).decode().rstrip("=")
+    provider = {"name": "oidc", "config": {"id-token": f"a.{claims}.c"}}
+    credentials = find_credentials(kubeconfig(tmp_path, "http://x", {"auth-provider": provider}))
+    assert await header(credentials) == f"Bearer a.{claims}.c"
+    credentials.forget()
+    assert await header(credentials) == f"Bearer a.{claims}.c"
+
+    without = {"auth-provider": {"name": "oidc", "config": {"client-id": "c"}}}
+    with pytest.raises(SettingsError, match="oidc: No valid id-token"):
+        await find_credentials(kubeconfig(tmp_path, "http://x", without)).access()
+
+
+async def test_a_plugin_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gets a bound, and no process of it stays."""
+    monkeypatch.setattr("publisher.watch.exec_plugin._PATIENCE", 0.05)
+    path = kubeconfig(tmp_path, "http://x", plugin(tmp_path, "exec sleep 1000"))
+    with pytest.raises(ClusterRefused, match="took more than"):
+        await find_credentials(path).access()
+
+
+async def test_a_plugin_that_is_no_program_is_told(tmp_path: Path) -> None:
+    """Executable, yet nothing that can be run."""
+    user = plugin(tmp_path, "")
+    (tmp_path / "plugin").write_bytes(b"\x7fELF nonsense")
+    with pytest.raises(SettingsError, match="cannot be run"):
+        await find_credentials(kubeconfig(tmp_path, "http://x", user)).access()

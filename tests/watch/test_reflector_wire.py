@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from aiohttp import web
 
 from publisher.observation import Changed, Observation, Resource, SyncEnded, SyncItem, SyncStarted
 from publisher.watch.api import Api
+from publisher.watch.lines import LineSplitter
 from publisher.watch.policy import WatchPolicy
 from publisher.watch.reflector import Reflector
 from tests.support.plain_decoder import PlainDecoder, Seen
@@ -344,3 +346,28 @@ async def test_the_watch_outlives_its_reader(cluster: TinyCluster, api: Api) -> 
     async with reflector(api) as reading:
         await read(reading, 3)
     assert len(asyncio.all_tasks()) <= 4
+
+
+async def test_a_list_that_is_none_is_waited_out(cluster: TinyCluster, api: Api) -> None:
+    """A page of something else in place of a list is no empty list: nothing is believed to be gone."""
+    cluster.objects = {"a": 1}
+    cluster.scripts["list"].append(answering(b"<html>sorry</html>"))
+    async with reflector(api, policy=replace(FAST, streaming=False)) as reading:
+        assert await read(reading, 3) == ["started", "item a", "ended 100"]
+        assert reading.stats.broken == 1
+
+
+async def test_a_line_without_an_end_breaks_the_stream(
+    cluster: TinyCluster, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory stays bounded whatever is sent; a list gets around what the watch cannot carry."""
+    monkeypatch.setattr("publisher.watch.stream.LineSplitter", lambda: LineSplitter(most=1000))
+    cluster.scripts["watch"].extend(answering(b"x" * 2000) for _ in range(3))
+    async with reflector(api, start="100") as reading:
+        assert await read(reading, 2) == ["started", "ended 100"]
+
+
+async def test_a_reflector_must_be_entered(api: Api) -> None:
+    """A mistake in the caller is told as such."""
+    with pytest.raises(RuntimeError, match="not entered"):
+        aiter(reflector(api))
