@@ -18,7 +18,7 @@ class _Root(LazyGroup):
         "tail": "Watch events go by, filtered; JSON lines in a pipe.",
         "publisher": "Watch a management cluster and publish what happens.",
         "consumers": "Deliver events to webhooks, Slack, queues and plug-ins.",
-        "subscriptions": "Check a subscriptions file, send a test event.",
+        "subscriptions": "Check a file, try a receiver, list, pause and resume.",
         "dead": "Dead letters: list, show, redrive, purge.",
         "orphans": "Retries whose subscription is gone: list, show, redrive, purge.",
         "journal": "The publisher's memory: show, export, import, reset.",

@@ -1,17 +1,21 @@
-"""``kamaji-events subscriptions check|test``."""
+"""``kamaji-events subscriptions check|test|list|pause|resume``."""
 
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kamaji_events.cli.amqp import AmqpUrl
+from kamaji_events.cli.amqp import AmqpUrl, Prefix, amqp_url
 from kamaji_events.cli.lazy import new_app
 from kamaji_events.cli.running import run
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from consumers.config import Subscription
+    from consumers.control import Control
     from consumers.settings import ConsumerSettings
     from consumers.sinks.base import Outcome
     from consumers.sinks.context import SinkContext
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = new_app("Check a subscriptions file, send a test event.", group=True)
+app = new_app("Subscriptions: check a file, try a receiver, see how deliveries do, pause and resume.", group=True)
 
 _FileOption = Annotated[
     Path | None,
@@ -80,6 +84,90 @@ def send(
     sys.stdout.write(f"{type(outcome).__name__.lower()}: {_told(outcome)}\n")
     if type(outcome).__name__ != "Delivered":
         raise typer.Exit(1)
+
+
+@app.command("list")
+def list_(
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    prefix: Prefix = "kamaji",
+    url: AmqpUrl = None,
+) -> None:
+    """List the subscriptions that workers serve: status, events that wait, dead letters, the last error."""
+    run(_list(amqp_url(url), prefix, as_json=json))
+
+
+@app.command()
+def resume(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The subscription.")],
+    prefix: Prefix = "kamaji",
+    url: AmqpUrl = None,
+) -> None:
+    """Deliver again, after a pause or after the receiver answered 410 Gone; all workers follow at once."""
+    if run(_resume(amqp_url(url), prefix, name)):
+        sys.stdout.write(f"{name} is delivered again\n")
+    else:
+        sys.stdout.write(f"{name} was neither paused nor disabled\n")
+
+
+@app.command()
+def pause(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The subscription.")],
+    why: Annotated[str, typer.Option(metavar="TEXT", help="Shown by list, told in the event.")] = "",
+    prefix: Prefix = "kamaji",
+    url: AmqpUrl = None,
+) -> None:
+    """Deliver nothing until it is resumed; events wait in its queue."""
+    if run(_pause(amqp_url(url), prefix, name, why)):
+        sys.stdout.write(f"{name} is paused; resume it with: kamaji-events subscriptions resume {name}\n")
+    else:
+        sys.stdout.write(f"{name} was paused or disabled already\n")
+
+
+@asynccontextmanager
+async def _control(url: str, prefix: str) -> "AsyncIterator[Control]":
+    from consumers.control import open_control
+    from consumers.topology import House
+    from kamaji_events.broker.topology import Layout
+
+    async with open_control(url, House(Layout(prefix))) as control:
+        yield control
+
+
+async def _list(url: str, prefix: str, *, as_json: bool) -> None:
+    async with _control(url, prefix) as control:
+        for name in sorted(control.states):
+            state = control.state(name)
+            facts = {
+                "name": name,
+                "status": "removed" if state.removed else str(state.status),
+                "suspended": state.suspended is not None,
+                "waiting": await control.waiting(name),
+                "dead": await control.dead(name),
+                "error": state.error,
+            }
+            sys.stdout.write(f"{_status_json(facts) if as_json else _status(facts)}\n")
+
+
+def _status_json(facts: dict[str, Any]) -> str:
+    import orjson
+
+    return orjson.dumps(facts).decode()
+
+
+def _status(facts: dict[str, Any]) -> str:
+    status = f"{facts['status']}, suspended" if facts["suspended"] else facts["status"]
+    text = f"{facts['name']:24}  {status:10}  {facts['waiting']:8} waiting  {facts['dead']:6} dead"
+    return f"{text}  {facts['error']}".rstrip()
+
+
+async def _resume(url: str, prefix: str, name: str) -> bool:
+    async with _control(url, prefix) as control:
+        return await control.resume(name)
+
+
+async def _pause(url: str, prefix: str, name: str, why: str) -> bool:
+    async with _control(url, prefix) as control:
+        return await control.pause(name, why)
 
 
 def _settings(file: Path | None, allow: list[str] | None, url: str | None) -> "ConsumerSettings":
