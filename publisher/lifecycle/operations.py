@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kamaji_events.catalogue import OPERATIONS
+from publisher.lifecycle.facts import Facts
 from publisher.lifecycle.memory import OpenOperation
 from publisher.lifecycle.moment import Moment
 from publisher.lifecycle.teller import Teller
@@ -176,26 +177,33 @@ def _judge_wanted(moment: Moment, operation: OpenOperation, running: str, wanted
         _end(moment, operation, "superseded", ("AnotherTarget", f"{wanted} is wanted instead of {operation.target}."))
 
 
-def _judge_scale(moment: Moment, operation: OpenOperation) -> None:
-    new = moment.new
-    if new.seen and new.ready >= operation.target and new.replicas <= operation.target:
-        _complete(moment, operation, ("Scaled", f"{operation.target} replicas are ready and no more exist."))
+def _scaled(new: Facts, target: int) -> bool:
+    return new.seen and new.ready >= target and 0 <= new.replicas <= target
+
+
+def _asleep(new: Facts, _target: int) -> bool:
+    return new.asleep
+
+
+def _awake(new: Facts, _target: int) -> bool:
+    return new.seen and new.serves
+
+
+_REACHED: Final[Mapping[str, Callable[[Facts, int], bool]]] = {"scale": _scaled, "sleep": _asleep, "wake": _awake}
+
+
+def _judge_replicas(moment: Moment, operation: OpenOperation) -> None:
+    if _REACHED[operation.kind](moment.new, operation.target):
+        _complete(moment, operation, _NUMBER_REACHED[operation.kind])
     else:
         _judge_number(moment, operation)
 
 
-def _judge_sleep(moment: Moment, operation: OpenOperation) -> None:
-    if moment.new.asleep:
-        _complete(moment, operation, ("Asleep", "No replica is wanted and none exists."))
-    else:
-        _judge_number(moment, operation)
-
-
-def _judge_wake(moment: Moment, operation: OpenOperation) -> None:
-    if moment.new.seen and moment.new.serves:
-        _complete(moment, operation, ("Serving", "It serves again."))
-    else:
-        _judge_number(moment, operation)
+_NUMBER_REACHED: Final[Mapping[str, tuple[str, str]]] = {
+    "scale": ("Scaled", "As many replicas as wanted are ready and no more exist."),
+    "sleep": ("Asleep", "No replica is wanted and none exists."),
+    "wake": ("Serving", "It serves again."),
+}
 
 
 def _judge_number(moment: Moment, operation: OpenOperation) -> None:
@@ -224,9 +232,9 @@ _JUDGES: Final[Mapping[str, Callable[[Moment, OpenOperation], None]]] = {
     "create": _judge_create,
     "upgrade": _judge_upgrade,
     "migrate": _judge_migrate,
-    "scale": _judge_scale,
-    "sleep": _judge_sleep,
-    "wake": _judge_wake,
+    "scale": _judge_replicas,
+    "sleep": _judge_replicas,
+    "wake": _judge_replicas,
     "rotation": _judge_rotation,
 }
 
@@ -251,14 +259,17 @@ def _begin(moment: Moment, operation: OpenOperation | None) -> None:
 
 
 def judge_opening(moment: Moment) -> None:
-    """Open what is asked for now, in the order of the table."""
+    """Open what is asked for now, in the order of the table.
+
+    Of an object that is being deleted only what has already reached its goal: the rest would be cancelled at once.
+    """
     if not moment.memory.created:
         return
     asked_by = str(moment.new.generation) if moment.new.generation else ""
     _open_target(moment, "upgrade", asked_by, ("version", "wanted_version"))
     _open_target(moment, "migrate", asked_by, ("store", "wanted_store"))
     if moment.creation_ends:
-        if moment.new.wanted == 0 and not moment.new.asleep:
+        if moment.new.wanted == 0 and not moment.new.asleep and not moment.new.deleting:
             _begin(moment, open_operation(moment, "sleep", asked_by, target=0))
         return
     if moment.was_created:
@@ -275,6 +286,8 @@ def _open_target(moment: Moment, kind: str, asked_by: str, fields: tuple[str, st
     if not running or not wanted:
         return
     if running != wanted:
+        if moment.new.deleting:
+            return
         _begin(moment, open_operation(moment, kind, asked_by, source=running, target=wanted))
     elif moment.was_created and before and before != running and wanted_before and wanted_before != wanted:
         _begin(moment, open_operation(moment, kind, asked_by, source=before, target=wanted))
@@ -285,6 +298,8 @@ def _open_number(moment: Moment, asked_by: str) -> None:
     if before == wanted:
         return
     kind = "sleep" if wanted == 0 else "wake" if before == 0 else "scale"
+    if moment.new.deleting and not _REACHED[kind](moment.new, wanted):
+        return
     _begin(moment, open_operation(moment, kind, asked_by, source=before, target=wanted))
 
 
@@ -292,6 +307,8 @@ def _open_rotation(moment: Moment) -> None:
     memory = moment.memory
     checksum = moment.new.certificates.get("ca", "")
     if not moment.moved_authority or memory.operation("rotation") is not None or checksum in memory.rotated:
+        return
+    if moment.new.deleting and not moment.reconstructed:
         return
     memory.rotated = [*memory.rotated, checksum][-_REMEMBERED_ROTATIONS:]
     _begin(moment, open_operation(moment, "rotation", checksum))

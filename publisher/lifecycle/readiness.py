@@ -82,7 +82,7 @@ def _judge_degraded(moment: Moment) -> None:
         return
     told = f"{new.ready} of {new.wanted} replicas are ready."
     if not memory.degraded:
-        if new.ready < new.wanted and not _explained(memory):
+        if new.ready < new.wanted and not new.deleting and not _explained(memory):
             memory.degraded = True
             moment.teller.tell("state.degraded", reason=("ReplicasMissing", told))
     elif new.ready >= new.wanted > 0:

@@ -11,7 +11,7 @@ __all__ = ["CLOCK_DECIDED", "RECORDINGS", "Told", "expected", "names", "told_by_
 
 RECORDINGS = Path(__file__).parent.parent / "data" / "recordings"
 
-CLOCK_DECIDED = frozenset({"outage.started", "outage.ended", "state.looping", "state.settled", "bootstrap.failed"})
+CLOCK_DECIDED = frozenset({"outage.started", "outage.ended", "state.looping", "state.settled"})
 
 Told = list[tuple[str, int | None]]
 """Events in order, each with the resourceVersion that it is concluded from."""
