@@ -155,7 +155,8 @@ def _one_pattern(member: str, pattern: str) -> Filter:
 
 
 def _problem(document: YamlDocument, error: ValidationError) -> SettingsError:
-    first = error.errors(include_url=False, include_input=False)[0]
+    problems = error.errors(include_url=False, include_input=False)
+    first = next((problem for problem in problems if problem["type"] == "extra_forbidden"), problems[0])
     place: Place = tuple(part for part in first["loc"] if not _internal(part))
     if first["type"] == "extra_forbidden":
         return SettingsError(f"{document.where(place)}: unknown key; {_nearest(str(place[-1]), _known(place))}")

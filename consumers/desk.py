@@ -27,6 +27,9 @@ _log = logging.getLogger(__name__)
 _SHORT = 30.0
 """Seconds: a receiver that asks to wait longer pauses its subscription, so that nothing is held here meanwhile."""
 
+_WORN = 900
+"""Returns to the queue; the queue's delivery limit is 1,000."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -76,7 +79,15 @@ class Desk:
             self.wires.metrics.skipped.labels(self._name).inc()
             await incoming.ack()
             return None
-        return Case(incoming, event, travel)
+        return await self._not_worn(Case(incoming, event, travel))
+
+    async def _not_worn(self, case: Case) -> Case | None:
+        """An event that was given back often goes to the end as a fresh copy, before RabbitMQ gives it up."""
+        given_back = case.incoming.headers.get("x-delivery-count", 0)
+        if isinstance(given_back, int) and given_back > _WORN:
+            await self.put_back(case)
+            return None
+        return case
 
     async def attempt(self, case: Case, *, probe: bool = False) -> Outcome:
         """Try once; whatever the sink does, an outcome comes of it within the policy's timeout."""
@@ -111,8 +122,8 @@ class Desk:
             case DeadLetter():
                 await self._dead(case, decision, answered=isinstance(outcome, Rejected))
             case Disable():
+                await self._disable(decision.error)  # before the queue gives out the next one
                 await self.put_back(case)
-                await self._disable(decision.error)
             case StayPaused():
                 pass
         return decision
@@ -143,6 +154,8 @@ class Desk:
     async def _retry(self, case: Case, decision: Retry, now: float) -> None:
         due = now + decision.after
         travel = case.travel.failed(now, decision.error, due=due, counts=True)
+        if self._breaker.failed(case.event.id):  # pause first: the queue gives out the next one upon the ack
+            await self.pause(decision.error, now + probe_interval(self._policy.circuit, 0))
         await self.hold(case, due)
         await self.post.later(case.incoming, travel)
         self.wires.metrics.retried.labels(self._name).inc()
@@ -153,18 +166,16 @@ class Desk:
             decision.error,
             extra={"subscription": self._name, "event": case.event.id},
         )
-        if self._breaker.failed(case.event.id):
-            await self.pause(decision.error, now + probe_interval(self._policy.circuit, 0))
 
     async def _slow(self, case: Case, decision: Slow, now: float) -> None:
         self._breaker.answered()
         due = now + decision.after
         self.pace.hold(min(due, now + _SHORT))
+        if decision.after > _SHORT:
+            await self.pause(decision.error, due)
         await self.hold(case, due)
         await self.post.later(case.incoming, case.travel.failed(now, decision.error, due=due, counts=False))
         self.wires.metrics.retried.labels(self._name).inc()
-        if decision.after > _SHORT:
-            await self.pause(decision.error, due)
 
     async def _dead(self, case: Case, decision: DeadLetter, *, answered: bool) -> None:
         await self.release(case)

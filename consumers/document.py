@@ -26,6 +26,8 @@ _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)\Z")
 
 
 def _rate(value: object) -> object:
+    if value is None:
+        return None
     found = _RATE.match(value.strip()) if isinstance(value, str) else None
     if found is None or float(found.group(1)) <= 0:
         raise ValueError("write a rate such as '10/s', '600/min' or '100/h'")

@@ -10,7 +10,7 @@ mark is sent through the queue: if it arrives before the event does, the event i
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from uuid import uuid4
 
 from pamqp import commands as spec
@@ -20,7 +20,7 @@ from consumers.desk import Case, Desk
 from consumers.headers import MARKER, redriven
 from consumers.inbox import Inbox, Letter, ordered_consumer
 from consumers.lanes import Lanes
-from kamaji_events.broker.consume import Incoming
+from kamaji_events.broker.consume import Consumer, Incoming
 from kamaji_events.broker.wire import Outgoing
 
 __all__ = ["OrderedDesk", "read_in_order"]
@@ -140,7 +140,9 @@ class OrderedDesk(Desk):
         await self.wires.publisher.publish(outgoing, exchange=self.wires.house.layout.returns, mandatory=True)
 
 
-async def read_in_order(desk: OrderedDesk, queue: str, *, closed: Callable[[], bool], look: float) -> None:
+async def read_in_order(
+    desk: OrderedDesk, queue: str, *, closed: Callable[[], bool], look: float, fresh: bool = True
+) -> None:
     """Deliver a queue's events, each object's in order, until ``closed`` says so.
 
     Only one reader of such a queue is active; leaving closes the channel, which gives back what was not begun.
@@ -150,6 +152,7 @@ async def read_in_order(desk: OrderedDesk, queue: str, *, closed: Callable[[], b
         queue: its name.
         closed: asked after each change on the board, and every ``look`` seconds.
         look: seconds.
+        fresh: False for an older version of the queue, which nothing new enters.
     """
 
     async def handle(letter: Letter) -> None:
@@ -171,8 +174,15 @@ async def read_in_order(desk: OrderedDesk, queue: str, *, closed: Callable[[], b
             async with asyncio.TaskGroup() as tasks:
                 lanes = Lanes(tasks, desk.subscription.policy.concurrency, handle)
                 tasks.create_task(close_in_time(lanes))
-                await desk.mark("end")
-                async for letter in Inbox(consumer):
+                if fresh:
+                    await desk.mark("end")
+                async for letter in Inbox(consumer) if fresh else _as_it_comes(consumer):
                     lanes.add(letter.object, letter)
         except* _ClosedError:
             pass
+
+
+async def _as_it_comes(consumer: Consumer) -> AsyncIterator[Letter]:
+    """Of a queue that was unordered."""
+    async for incoming in consumer:
+        yield Letter.of(incoming)

@@ -147,9 +147,13 @@ class Service:
         finally:
             self.serving.clear()
 
-    def _context(self, _: Wires) -> SinkContext:
+    def _context(self, wires: Wires) -> SinkContext:
         return SinkContext(
-            clock=self._clock, allow=self.settings.allow, amqp_url=self.settings.amqp_url.get_secret_value()
+            memory=wires.memory,
+            clock=self._clock,
+            allow=self.settings.allow,
+            amqp_url=self.settings.amqp_url.get_secret_value(),
+            events_exchange=wires.house.layout.events,
         )
 
     async def _until_stopped(self, crew: Crew) -> None:

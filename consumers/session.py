@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from consumers.board import Board
 from consumers.life import prepare_broker
 from consumers.metrics import ConsumerMetrics
+from consumers.sinks.notes import BrokerMemory
 from consumers.topology import House
 from consumers.wires import Wires
 from kamaji_events.broker.connection import Broker, connect
@@ -72,8 +73,9 @@ async def open_session(
         consuming, reading = await opened("consuming"), await opened("reading")
         publisher = await stack.enter_async_context(publishing.publisher())
         board = Board(reading, publisher, house.board, worker=identity.worker, clock=clock)
+        memory = BrokerMemory(reading, publisher, house.notes, clock=clock)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
-        reader = tasks.create_task(board.run(), name="board")
+        readers = [tasks.create_task(one.run()) for one in (board, memory)]
         await board.loaded.wait()
         yield Wires(
             consuming=consuming,
@@ -81,9 +83,11 @@ async def open_session(
             reading=reading,
             publisher=publisher,
             board=board,
+            memory=memory,
             house=house,
             events=identity.events,
             metrics=metrics,
             clock=clock,
         )
-        reader.cancel()
+        for reader in readers:
+            reader.cancel()

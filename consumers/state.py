@@ -12,7 +12,7 @@ import msgspec
 
 from consumers import record as r
 
-__all__ = ["CatchUp", "Status", "SubscriptionState", "fold"]
+__all__ = ["CatchUp", "States", "Status", "SubscriptionState", "fold"]
 
 
 class Status(StrEnum):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from consumers.policy import Ordering
+from consumers.sinks.notes import notes_topology
 from kamaji_events.broker.topology import TIERS, Binding, Layout, Queue, Topology
 
 __all__ = ["House", "queue_kind"]
@@ -32,6 +33,11 @@ class House:
         """The stream in which workers write down what they know of subscriptions."""
         return f"{self.layout.prefix}.board"
 
+    @property
+    def notes(self) -> str:
+        """The stream in which sinks keep what they must remember."""
+        return f"{self.layout.prefix}.notes"
+
     def board_topology(self) -> Topology:
         """The board; snapshots are written to it long before its beginning is dropped."""
         arguments = {
@@ -43,7 +49,7 @@ class House:
 
     def common_topology(self) -> Topology:
         """What all subscriptions share."""
-        return self.layout.retry_topology(self.tiers) + self.board_topology()
+        return self.layout.retry_topology(self.tiers) + self.board_topology() + notes_topology(self.notes)
 
     def subscription_topology(self, name: str, kind: str, version: int) -> Topology:
         """A subscription's queue and dead letters, not yet bound to the events."""

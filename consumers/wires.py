@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from consumers.board import Board
 from consumers.metrics import ConsumerMetrics
+from consumers.sinks.notes import BrokerMemory
 from consumers.topology import House
 from kamaji_events.broker.connection import Broker
 from kamaji_events.broker.publish import ConfirmingPublisher
@@ -26,6 +27,8 @@ class Wires:
     reading: Broker
     publisher: ConfirmingPublisher
     board: Board
+    memory: BrokerMemory
+    """What sinks must remember."""
     house: House
     events: InstanceEvents
     """Makes the events that this process tells of subscriptions."""

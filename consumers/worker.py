@@ -6,7 +6,7 @@ queue. Closing takes no more from the queue and finishes what is here. With orde
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from consumers.desk import Desk
 from consumers.ordered import OrderedDesk, read_in_order
@@ -25,6 +25,8 @@ _log = logging.getLogger(__name__)
 _LOOK = 30.0
 """Seconds between looks at the clock for quiet hours, and at old queues."""
 
+_SHORT_LOOK = 1.0
+
 
 class Worker:
     """One subscription in one process.
@@ -39,6 +41,7 @@ class Worker:
         self._wires = wires
         self._subscription = desk.subscription
         self._draining = False
+        self._emptied = False
         self._probe = Probe(desk, wires, self._stays)
 
     def drain(self) -> None:
@@ -75,20 +78,26 @@ class Worker:
                 await self._wires.board.news(_LOOK)
 
     async def _deliver(self) -> None:
-        versions = await self._versions()
-        async with asyncio.TaskGroup() as tasks:
-            for version in versions:
-                queue = self._wires.house.layout.queue(self._subscription.name, version)
-                tasks.create_task(self._read(queue, self._state))
-
-    async def _versions(self) -> tuple[int, ...]:
-        """The queues to read: with order, older versions alone until they are empty."""
         state = self._state
-        current = state.version or 1
-        if not isinstance(self._desk, OrderedDesk):
-            return (*state.old, current)
-        filled = [version for version in state.old if await self._waiting(version)]
-        return tuple(filled) or (*state.old, current)
+        filled = [version for version in state.old if await self._waiting(version)] if self._ordered else []
+        versions = filled or (*state.old, state.version or 1)  # with order, older ones alone until they are empty
+        self._emptied = False
+        async with asyncio.TaskGroup() as tasks:
+            looking = tasks.create_task(self._look_at(filled))
+            reading = [tasks.create_task(self._read(version, state)) for version in versions]
+            await asyncio.wait(reading)
+            looking.cancel()
+
+    @property
+    def _ordered(self) -> bool:
+        return isinstance(self._desk, OrderedDesk)
+
+    async def _look_at(self, versions: Sequence[int]) -> None:
+        """Have the reading end when these queues are empty."""
+        while versions and not self._emptied:
+            await self._wires.board.news(_SHORT_LOOK)
+            self._emptied = not any([await self._waiting(version) for version in versions])
+        self._wires.board.nudge()
 
     async def _waiting(self, version: int) -> int:
         queue = self._wires.house.layout.queue(self._subscription.name, version)
@@ -97,13 +106,14 @@ class Worker:
         except TopologyMissing:
             return 0
 
-    async def _read(self, queue: str, begun: SubscriptionState) -> None:
+    async def _read(self, version: int, begun: SubscriptionState) -> None:
         def closed() -> bool:
             versions = (self._state.version, self._state.old)
-            return not self._open() or versions != (begun.version, begun.old)
+            return self._emptied or not self._open() or versions != (begun.version, begun.old)
 
+        queue = self._wires.house.layout.queue(self._subscription.name, version)
         if isinstance(self._desk, OrderedDesk):
-            await read_in_order(self._desk, queue, closed=closed, look=_LOOK)
+            await read_in_order(self._desk, queue, closed=closed, look=_LOOK, fresh=version == begun.version)
         else:
             await self._read_shared(queue, closed)
 

@@ -15,7 +15,8 @@ from consumers.settings import ConsumerSettings
 from consumers.topology import House
 from kamaji_events.broker import declare
 from kamaji_events.broker.connection import Broker, connect
-from kamaji_events.broker.topology import Layout, Queue, Topology
+from kamaji_events.broker.consume import Consumer
+from kamaji_events.broker.topology import Binding, Layout, Queue, Topology
 from kamaji_events.broker.wire import Outgoing
 from kamaji_events.catalogue import Kind, lookup
 from kamaji_events.envelope import Message, encode
@@ -102,7 +103,13 @@ class Stage:
         self.file.write_text(yaml.safe_dump({"subscriptions": list(subscriptions)}), encoding="utf-8")
 
     def event(
-        self, id: str, *, event: str = "state.ready", name: str = "acme", n: int = 1, labels: Any = None  # noqa: A002
+        self,
+        id: str,  # noqa: A002 - the attribute's name
+        *,
+        event: str = "state.ready",
+        name: str = "acme",
+        n: int = 1,
+        labels: Any = None,
     ) -> Message:
         """An event of this test's cluster."""
         return encode(
@@ -122,6 +129,16 @@ class Stage:
         """Publish events as the publisher does."""
         async with self.broker.publisher() as publisher:
             await publisher.publish_many(messages, exchange=self.house.layout.events if exchange is None else exchange)
+
+    @asynccontextmanager
+    async def told(self) -> AsyncIterator[Consumer]:
+        """Events that consumers tell of this test's subscriptions, from now on."""
+        queue = Queue(fresh("told"), exclusive=True)
+        keys = [f"subscription.*.*._._.{worker}" for worker in ("w", "a", "b", "c")]
+        bindings = tuple(Binding(self.house.layout.events, queue.name, key) for key in keys)
+        await declare.apply(self.broker, Topology(queues=(queue,), bindings=bindings))
+        async with self.broker.consume(queue.name) as consumer:
+            yield consumer
 
     async def count(self, queue: str) -> int:
         """Messages that wait in a queue."""

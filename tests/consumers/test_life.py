@@ -1,0 +1,148 @@
+"""Reloads, removed subscriptions, new versions of queues, and brokers that go away."""
+
+import logging
+
+import orjson
+import pytest
+
+from consumers.control import open_control
+from tests.support.consumers import Stage, until
+from tests.support.cut_proxy import Proxy
+from tests.support.receiver import Request, receiver, response
+
+pytestmark = pytest.mark.broker
+
+
+def _ids(requests: list[Request]) -> list[str]:
+    return [orjson.loads(request.body)["id"] for request in requests]
+
+
+async def test_a_new_file_is_in_force_without_losing_or_repeating_a_delivery(scene: Stage) -> None:
+    """Another receiver from some event on: each event arrives once, at one of the two."""
+    async with receiver() as first, receiver() as second, open_control(scene.url, scene.house) as control:
+        scene.write(scene.subscription(first.url))
+        async with scene.service() as service:
+            await scene.publish(*[scene.event(f"e{n}") for n in range(50)])
+            await until(lambda: bool(first.requests), first.arrived)
+            scene.write(scene.subscription(second.url, events=("state.*",)), scene.subscription(first.url, "new"))
+            service.reload()
+            await control.board.until(scene.name("new"), lambda state: state.version == 1)
+            await control.board.until(scene.name(), lambda state: all("state" in key for key in state.keys))
+            await scene.publish(*[scene.event(f"e{n}") for n in range(50, 100)])
+            await until(lambda: bool(second.requests), second.arrived)
+
+            def mine() -> list[str]:
+                return [one for one in _ids(first.requests) if int(one[1:]) < 50] + _ids(second.requests)
+
+            await until(lambda: len(set(mine())) == 100, second.arrived)
+        assert sorted(mine()) == sorted(f"e{n}" for n in range(100))
+
+
+async def test_a_file_that_cannot_be_used_leaves_the_former_one_in_force(
+    scene: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A mistake is logged and counted; deliveries go on."""
+    async with receiver() as hook:
+        scene.write(scene.subscription(hook.url))
+        async with scene.service(reload_interval=0.01) as service:
+            valid = service.metrics.registry.get_sample_value
+            scene.file.write_text("subscriptions: [{name: x, sinc: log}]", encoding="utf-8")
+            while valid("kamaji_events_consumers_config_valid") == 1:
+                await scene.count(scene.queue())
+            assert "unknown key; did you mean 'sink'?" in caplog.text
+            await scene.publish(scene.event("a"))
+            await until(lambda: len(hook.requests) == 1, hook.arrived)
+            assert service.ready() is None
+
+
+async def test_a_removed_subscription_is_unbound_keeps_its_queue_and_can_be_pruned(
+    scene: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What waits stays and is told; nothing new comes; --prune deletes; a return finds a fresh queue."""
+    off = {"enabled": False}
+    async with open_control(scene.url, scene.house) as control:
+        scene.write(scene.subscription(sink="log", more=off), scene.subscription(sink="log", word="stays", more=off))
+        async with scene.service():
+            await scene.publish(scene.event("a"))
+        scene.write(scene.subscription(sink="log", word="stays", more=off))
+        with caplog.at_level(logging.WARNING):
+            async with scene.service():
+                await scene.publish(scene.event("b"))
+        assert "no longer in the file: it is unbound, 1 events wait" in caplog.text
+        assert (await scene.count(scene.queue()), await scene.count(scene.queue("stays"))) == (1, 2)
+        assert control.state(scene.name()).removed
+        async with scene.service(prune=True):
+            assert scene.name() not in control.states
+
+
+async def test_another_group_leaves_the_subscriptions_of_this_one_alone(scene: Stage) -> None:
+    """Two deployments with files of their own share a broker."""
+    off = {"enabled": False}
+    scene.write(scene.subscription(sink="log", more=off))
+    async with scene.service():
+        pass
+    scene.write(scene.subscription(sink="log", word="theirs", more=off))
+    async with scene.service(group="another"), open_control(scene.url, scene.house) as control:
+        assert not control.state(scene.name()).removed
+
+
+async def test_a_change_of_ordering_moves_to_a_new_queue_and_drains_the_old(scene: Stage) -> None:
+    """What waits in the old version is delivered, what comes goes to the new one."""
+    async with receiver() as hook, open_control(scene.url, scene.house) as control:
+        scene.write(scene.subscription(hook.url, more={"enabled": False}))
+        async with scene.service():
+            await scene.publish(*[scene.event(f"old{n}", n=n) for n in range(5)])
+        scene.write(scene.subscription(hook.url, ordering="object"))
+        async with scene.service():
+            assert (control.state(scene.name()).version, control.state(scene.name()).old) == (2, (1,))
+            await scene.publish(*[scene.event(f"new{n}", n=10 + n) for n in range(5)])
+            await until(lambda: len(hook.requests) == 10, hook.arrived)
+    assert _ids(hook.requests) == [f"old{n}" for n in range(5)] + [f"new{n}" for n in range(5)]
+
+
+async def test_lost_connections_come_back_and_deliveries_go_on(scene: Stage) -> None:
+    """Every connection is cut twice: the service connects again and what was in flight comes again."""
+    async with receiver() as hook, Proxy.to(scene.url) as proxy:
+        scene.write(scene.subscription(hook.url))
+        async with scene.service(url=proxy.url) as service:
+            for number in range(3):
+                await scene.publish(*[scene.event(f"{number}.{n}") for n in range(20)])
+                await until(lambda: len(set(_ids(hook.requests))) == 20 * (number + 1), hook.arrived)  # noqa: B023
+                if number < 2:
+                    proxy.cut()
+                    while service.serving.is_set():
+                        await scene.count(scene.queue())
+                    await service.serving.wait()
+        assert await scene.count(scene.queue()) == 0
+
+
+async def test_a_deleted_queue_is_declared_again(scene: Stage) -> None:
+    """Someone deletes the queue under a running worker: it notices, and the next event arrives."""
+    from kamaji_events.broker import declare  # noqa: PLC0415
+    from kamaji_events.broker.topology import Queue, Topology  # noqa: PLC0415
+
+    async with receiver() as hook:
+        scene.write(scene.subscription(hook.url))
+        async with scene.service() as service:
+            await declare.delete(scene.broker, Topology(queues=(Queue(scene.queue()),)))
+            while service.serving.is_set():
+                await scene.count(scene.dead())
+            await service.serving.wait()
+            await scene.publish(scene.event("a"))
+            await until(lambda: len(hook.requests) == 1, hook.arrived)
+
+
+async def test_a_stop_finishes_the_try_under_way(scene: Stage) -> None:
+    """Graceful: the answer is waited for and the event is done with."""
+    answering = response()
+
+    async def answer(request: Request, writer: object) -> bool:
+        service.stop()
+        return await answering(request, writer)  # type: ignore[arg-type]
+
+    async with receiver(answer) as hook:
+        scene.write(scene.subscription(hook.url, concurrency=1))
+        async with scene.service() as service:
+            await scene.publish(scene.event("a"))
+            await until(lambda: len(hook.requests) == 1, hook.arrived)
+        assert await scene.count(scene.queue()) == 0
