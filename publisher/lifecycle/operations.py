@@ -171,7 +171,7 @@ def _judge_wanted(moment: Moment, operation: OpenOperation, running: str, wanted
             operation.reached = 2
             operation.started_at = moment.teller.now
             tell_steps(moment.teller, operation)
-    elif wanted == running:
+    elif wanted == running == operation.source:
         _end(moment, operation, "cancelled", ("TakenBack", f"{running} is wanted again."))
     else:
         _end(moment, operation, "superseded", ("AnotherTarget", f"{wanted} is wanted instead of {operation.target}."))
