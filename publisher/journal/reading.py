@@ -35,9 +35,9 @@ class Memorized:
     unfinished: Delta | None = None
     """The last batch, when nothing says that its events are out."""
     written: int = 0
-    """When the newest record that counts was written, milliseconds since 1970."""
+    """When somebody last knew what there is (wrote a batch, its end or a base), milliseconds since 1970."""
     writer: int = 0
-    """Whose it is."""
+    """Who wrote the newest record that counts."""
     deltas: int = 0
     """Batches behind the base."""
     lost: str | None = None
@@ -110,7 +110,7 @@ def _applied(valid: _Whole) -> Memorized:
         lost=facts.pop(LOST, None),
         facts=facts,
         unfinished=_unfinished(valid, deltas, base, number),
-        written=last.written,
+        written=max((parts[0].written for (kind, _), parts in valid.items() if kind is not Kind.TERM), default=0),
         writer=last.writer,
         deltas=number - base[1],
     )

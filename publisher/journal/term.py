@@ -98,7 +98,7 @@ class JournalTerm:
         """Remember a batch, publish its events, return once every confirm is there; see ``publisher.memory.Term``."""
         async with self._lock:
             number = self._number + 1
-            bodies = [encode(record) for record in self._cut(Kind.DELTA, number, delta)]
+            bodies = [encode(record, deflate=True) for record in self._cut(Kind.DELTA, number, delta)]
             await self._surely(lambda: self._token.append(*bodies))
             self._apply(number, delta)
             await self._surely(lambda: self._publish(delta.messages))
