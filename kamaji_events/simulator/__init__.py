@@ -4,9 +4,10 @@ It speaks what a list and watch client uses, as a kube-apiserver v1.36.3 does: t
 """
 
 from kamaji_events.simulator.faults import Faults
+from kamaji_events.simulator.multiply import multiply
 from kamaji_events.simulator.recorded import Line, read_recording, write_recording
 from kamaji_events.simulator.replay import Replay
 from kamaji_events.simulator.server import Simulator
 from kamaji_events.simulator.store import Store
 
-__all__ = ["Faults", "Line", "Replay", "Simulator", "Store", "read_recording", "write_recording"]
+__all__ = ["Faults", "Line", "Replay", "Simulator", "Store", "multiply", "read_recording", "write_recording"]

@@ -5,10 +5,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
-from kamaji_events.simulator.kinds import kind_of
 from kamaji_events.simulator.recorded import Line
 from kamaji_events.simulator.store import Store
-from kamaji_events.simulator.timeline import Moment, Timeline, versions_of_list
+from kamaji_events.simulator.timeline import Moment, Timeline, versions_of_list, whole_version
 from kamaji_events.simulator.version import Version
 
 if TYPE_CHECKING:
@@ -18,6 +17,8 @@ __all__ = ["Replay"]
 
 _BREATH = 200
 """Changes after which other tasks get their turn when nothing is waited for."""
+_AHEAD = 5_000
+"""Changes that a replay may be ahead of the slowest open watch: it would be cut, as real servers do."""
 
 
 class Replay:
@@ -93,6 +94,8 @@ class Replay:
         async for moment in self._paced(speed, sleep):
             self._store.say(moment.change, moment.version)
             self.told += 1
+            if self.told % _BREATH == 0:
+                await self._store.settle(_AHEAD)
 
     async def _paced(self, speed: float | None, sleep: Callable[[float], Awaitable[None]]) -> AsyncIterator[Moment]:
         clock = asyncio.get_running_loop().time
@@ -111,6 +114,6 @@ class Replay:
 def _moments(first: Line | None, stream: Iterator[Line]) -> Iterator[Moment]:
     line: Line | None = first
     while line is not None:
-        version = Version.of(kind_of(line.resource), bytes(line.object))
+        version = whole_version(line.resource, line.object)
         yield Moment(line.at, cast("ChangeKind", line.type), version)
         line = next(stream, None)

@@ -4,14 +4,14 @@ import asyncio
 import random
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from kamaji_events.simulator.history import ChangeKind, History, Past
 from kamaji_events.simulator.kinds import KINDS, kind_of
 from kamaji_events.simulator.version import Object, Version
 
-__all__ = ["Snapshot", "Storage"]
+__all__ = ["Reader", "Snapshot", "Storage"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,17 @@ class Snapshot:
     version: int
     state: dict[str, dict[str, Version]]
     histories: dict[str, History]
+
+
+@dataclass(eq=False)
+class Reader:
+    """An open watch, as far as the storage is concerned."""
+
+    resource: str
+    position: int = 0
+    """Position in the history of what it tells next."""
+    bell: asyncio.Event = field(default_factory=asyncio.Event)
+    """Rung when there is something to tell."""
 
 
 class Storage:
@@ -38,7 +49,8 @@ class Storage:
         self._clock = clock
         self._state: dict[str, dict[str, Version]] = {kind.plural: {} for kind in KINDS}
         self._histories = {kind.plural: History(window) for kind in KINDS}
-        self._bells: dict[str, set[asyncio.Event]] = {kind.plural: set() for kind in KINDS}
+        self._readers: dict[str, set[Reader]] = {kind.plural: set() for kind in KINDS}
+        self._progress = asyncio.Event()
         self._lose_deletes: dict[str, int] = {}
         self.version = version
         """The newest resourceVersion."""
@@ -70,13 +82,34 @@ class Storage:
         for _, version in sorted(self._state[resource].items()):
             yield version.content()
 
-    def listen(self, resource: str, bell: asyncio.Event) -> None:
-        """Have an event set at each change of a kind, until ``forget``."""
-        self._bells[resource].add(bell)
+    def listen(self, reader: Reader) -> None:
+        """Have a reader's bell rung at each change of its kind, until ``forget``."""
+        self._readers[reader.resource].add(reader)
 
-    def forget(self, resource: str, bell: asyncio.Event) -> None:
+    def forget(self, reader: Reader) -> None:
         """Undo ``listen``."""
-        self._bells[resource].discard(bell)
+        self._readers[reader.resource].discard(reader)
+        self._progress.set()
+
+    def read_on(self) -> None:
+        """A reader moved on: whoever waits for that looks again."""
+        self._progress.set()
+
+    @property
+    def backlog(self) -> int:
+        """Changes that the slowest open watch has not been told yet."""
+        behind = (
+            self._histories[plural].end - reader.position
+            for plural, readers in self._readers.items()
+            for reader in readers
+        )
+        return max(behind, default=0)
+
+    async def settle(self, most: int = 0) -> None:
+        """Wait until no open watch is more than that many changes behind."""
+        while self.backlog > most:
+            self._progress.clear()
+            await self._progress.wait()
 
     def say(self, change: ChangeKind, version: Version) -> None:
         """Take over a change that was decided elsewhere, with its own resourceVersion: a replay's.
@@ -148,8 +181,8 @@ class Storage:
         else:
             self._state[plural][version.key] = version
         self._histories[plural].append(past)
-        for bell in self._bells[plural]:
-            bell.set()
+        for reader in self._readers[plural]:
+            reader.bell.set()
 
     def _perhaps_lost(self, past: Past) -> Past:
         plural = past.version.kind.plural

@@ -18,7 +18,7 @@ from kamaji_events.simulator.version import Object, Version
 
 __all__ = ["Store"]
 
-_WINDOW = 100_000
+_WINDOW = 20_000
 _SYSTEM = ("default", "kube-system", "kube-public", "kube-node-lease", "kamaji-system")
 
 

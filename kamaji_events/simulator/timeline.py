@@ -12,7 +12,7 @@ from kamaji_events.simulator.kinds import KINDS, kind_of
 from kamaji_events.simulator.recorded import Line
 from kamaji_events.simulator.version import Version
 
-__all__ = ["Moment", "Timeline", "versions_of_list"]
+__all__ = ["Moment", "Timeline", "versions_of_list", "whole_version"]
 
 _SERVED = frozenset(kind.plural for kind in KINDS)
 _CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED"})
@@ -73,7 +73,7 @@ class Timeline:
             elif line.type == "LIST":
                 moments += _implied(line, known[line.resource])
             elif line.type in _CHANGES:
-                moment = Moment(line.at, cast("ChangeKind", line.type), _whole(line.resource, line.object))
+                moment = Moment(line.at, cast("ChangeKind", line.type), whole_version(line.resource, line.object))
                 _learn(known[line.resource], moment)
                 moments.append(moment)
         return cls(baseline, start, _in_order(moments))
@@ -113,10 +113,10 @@ def _in_order(moments: list[Moment]) -> list[Moment]:
 def versions_of_list(line: Line) -> tuple[int, list[Version]]:
     """The resourceVersion of a LIST line and its objects."""
     read = _list.decode(line.object)
-    return int(read.metadata.resource_version or 0), [_whole(line.resource, raw) for raw in read.items or ()]
+    return int(read.metadata.resource_version or 0), [whole_version(line.resource, raw) for raw in read.items or ()]
 
 
-def _whole(plural: str, raw: msgspec.Raw) -> Version:
+def whole_version(plural: str, raw: msgspec.Raw) -> Version:
     """An object; one that was recorded as metadata only gets its own kind back, and nothing else."""
     kind = kind_of(plural)
     version = Version.of(kind, bytes(raw))

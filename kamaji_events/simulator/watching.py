@@ -10,6 +10,7 @@ from kamaji_events.simulator.kinds import Kind
 from kamaji_events.simulator.options import Options
 from kamaji_events.simulator.refusal import expired, too_large
 from kamaji_events.simulator.selection import Selection
+from kamaji_events.simulator.storage import Reader
 from kamaji_events.simulator.store import Store
 from kamaji_events.simulator.views import View
 
@@ -30,8 +31,8 @@ class Out(Protocol):
 class Watch:
     """One open watch.
 
-    Ends by returning: the server's time is over, an error was told, the reader fell behind the window, or ``ended``
-    was set.
+    Ends by returning: the server's time is over, an error was told, the reader fell behind the window, or ``end``
+    was called.
     """
 
     store: Store
@@ -44,35 +45,43 @@ class Watch:
     """Seconds between two bookmarks."""
     lifetime: float
     """Seconds until the server ends it."""
-    bell: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when there is something to tell."""
-    ended: bool = False
-    """Set, with the bell, to end it."""
+    reader: Reader = field(init=False)
+    _ended: bool = False
+
+    def __post_init__(self) -> None:
+        self.reader = Reader(self.kind.plural)
 
     async def run(self) -> None:
         """Tell everything until the end."""
-        self.store.listen(self.kind.plural, self.bell)
+        self.reader.position = self.store.history(self.kind.plural).end
+        self.store.listen(self.reader)
         try:
             await self._run()
         finally:
-            self.store.forget(self.kind.plural, self.bell)
+            self.store.forget(self.reader)
+
+    def end(self) -> None:
+        """Make it return."""
+        self._ended = True
+        self.reader.bell.set()
 
     async def _run(self) -> None:
         begun = await self._begin()
         if begun is None:
             return
-        number, position = begun
+        number, self.reader.position = begun
         now = asyncio.get_running_loop().time
         end = now() + self.lifetime
         bookmark = self._next_bookmark(now(), end)
-        while not self.ended:
-            self.bell.clear()
-            changes = self.store.history(self.kind.plural).since(position, _BATCH)
+        while not self._ended:
+            self.reader.bell.clear()
+            changes = self.store.history(self.kind.plural).since(self.reader.position, _BATCH)
             if changes is None:
                 return
-            position += len(changes)
             if lines := b"".join(self._lines(changes, number)):
                 await self.out.write(lines)
+            self.reader.position += len(changes)
+            self.store.read_on()
             if len(changes) == _BATCH:
                 continue
             if now() >= end:
@@ -85,7 +94,7 @@ class Watch:
     async def _wait(self, seconds: float) -> None:
         try:
             async with asyncio.timeout(max(seconds, 0)):
-                await self.bell.wait()
+                await self.reader.bell.wait()
         except TimeoutError:
             return
 

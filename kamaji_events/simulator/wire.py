@@ -77,8 +77,7 @@ class OpenWatch:
 
     def end(self) -> None:
         """End it as when its time is over."""
-        self._watch.ended = True
-        self._watch.bell.set()
+        self._watch.end()
 
     async def say(self, line: bytes) -> None:
         """Put a line into it."""
@@ -90,6 +89,5 @@ class OpenWatch:
 
     def abort(self) -> None:
         """Reset its connection."""
-        self._watch.ended = True
+        self._watch.end()
         self._wire.abort()
-        self._watch.bell.set()
