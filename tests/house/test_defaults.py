@@ -70,6 +70,7 @@ def test_the_consumers_defaults() -> None:
         "group": "default",
         "prune": False,
         "reload_interval": 5.0,
+        "look_interval": 15.0,
         "drain_timeout": 30.0,
         "alive_limit": 180.0,
         "history_age": 604_800,

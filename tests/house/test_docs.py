@@ -18,7 +18,7 @@ from scripts import generate_docs
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PAGES = [_ROOT / "README.md", _ROOT / "ARCHITECTURE.md", *sorted((_ROOT / "docs").glob("*.md"))]
-_CALL = re.compile(r"kamaji-events ((?:[a-z-]+)(?: [a-z]+)?)")
+_CALL = re.compile(r"(?<![/\w])kamaji-events ([a-z][a-z-]*(?: [a-z]+)?)")
 
 
 def test_generated_docs_are_those_of_the_code(capsys: pytest.CaptureFixture[str]) -> None:
