@@ -16,6 +16,7 @@ class Proxy:
         self._url = url
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
+        self._left: int | None = None
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._changed = asyncio.Condition()
@@ -51,6 +52,10 @@ class Proxy:
         """Reset every connection."""
         for writer in self._writers:
             writer.transport.abort()
+
+    def cut_after(self, count: int) -> None:
+        """Reset every connection once so many more bytes have passed, both ways counted."""
+        self._left = count
 
     def swallow(self) -> None:
         """Let nothing pass any more and say nothing about it: a node that lost its power."""
@@ -88,6 +93,18 @@ class Proxy:
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65_536):
             await self._flowing.wait()
-            writer.write(data)
+            writer.write(self._allowed(data))
+            if self._left == 0:
+                self._left = None
+                self.cut()
+                break
             await writer.drain()
         raise ConnectionResetError
+
+    def _allowed(self, data: bytes) -> bytes:
+        """What may still pass before the cut, which may tear a frame."""
+        if self._left is None:
+            return data
+        allowed = data[: self._left]
+        self._left -= len(allowed)
+        return allowed
