@@ -11,7 +11,8 @@ from typing import Any, Self
 from publisher.lifecycle.context import Context
 from publisher.lifecycle.decision import Decision
 from publisher.lifecycle.looks import Look, LookAnswer
-from publisher.lifecycle.memory import ObjectMemory, StoreMemory
+from publisher.lifecycle.memory import ObjectMemory, StoreMemory, TcpMemory
+from publisher.lifecycle.merge import seconds_of
 from publisher.lifecycle.policy import Policy
 from publisher.lifecycle.stores import Stores
 from publisher.lifecycle.tenants import Tenants
@@ -38,6 +39,7 @@ class Fleet:
         self._baseline_taken: set[Resource] = set()
         self._listing: dict[Resource, set[str]] = {}
         self._rewound: set[Resource] = set()
+        self._recalled_until: float | None = None
 
     @classmethod
     def restore(
@@ -47,6 +49,7 @@ class Fleet:
         *,
         epoch: int = 1,
         synced: Iterable[Resource | str] = tuple(Resource),
+        recalled_until: float | None = None,
     ) -> Self:
         """A fleet that goes on from what was remembered.
 
@@ -56,8 +59,11 @@ class Fleet:
             epoch: the epoch that was remembered, or the next one.
             synced: resources whose first list had been taken up completely; the first list of any other is the
                 baseline.
+            recalled_until: the memories are only recalled from events up to this time, in seconds since 1970: what
+                was created later and is not among them is new, anything older that is not is the baseline.
         """
         fleet = cls(policy, epoch=epoch)
+        fleet._recalled_until = recalled_until
         fleet._baseline_taken = {Resource(resource) for resource in synced}
         for memory in memories.values():
             if isinstance(memory, StoreMemory):
@@ -120,7 +126,14 @@ class Fleet:
         snapshot: Snapshot = item.snapshot
         if snapshot.metadata is not None and snapshot.metadata.uid:
             self._listing.setdefault(item.resource, set()).add(snapshot.metadata.uid)
-        return self._seen(snapshot, now, baseline=item.resource not in self._baseline_taken, listed=True)
+        baseline = item.resource not in self._baseline_taken and not self._came_after(snapshot)
+        return self._seen(snapshot, now, baseline=baseline, listed=True)
+
+    def _came_after(self, snapshot: Snapshot) -> bool:
+        """Whether an object was created after the last event that the memory was recalled from."""
+        if self._recalled_until is None or snapshot.metadata is None:
+            return False
+        return seconds_of(snapshot.metadata.creationTimestamp) > self._recalled_until
 
     def _sync_ended(self, resource: Resource, now: float) -> list[Decision]:
         seen = self._listing.pop(resource, set())
@@ -177,6 +190,10 @@ class Fleet:
         """
         changed, self._context.changed = self._context.changed, {}
         return changed
+
+    def living(self) -> list[TcpMemory]:
+        """What is known of each TenantControlPlane in the API; not to be changed."""
+        return self._tenants.living
 
     def counts(self) -> dict[str, Any]:
         """How many objects there are, by status."""

@@ -203,6 +203,7 @@ class Watcher:
     def __init__(self, *existing: Tcp | Store, policy: Policy | None = None) -> None:
         self.fleet = Fleet(policy or Policy())
         self.now = START
+        self._kept: dict[str, bytes] = {}
         self.said: list[Decision] = []
         self.at_baseline = self.relist(*existing)
 
@@ -257,9 +258,10 @@ class Watcher:
 
     def restart(self) -> None:
         """Go on in another process, with what was remembered as bytes."""
-        kept = {key: memory for key, memory in self.fleet.changed().items() if memory is not None}
-        raw = {key: msgspec.msgpack.encode(memory) for key, memory in kept.items()}
-        memories = {key: msgspec.msgpack.decode(memory, type=ObjectMemory) for key, memory in raw.items()}
+        for key, memory in self.fleet.changed().items():
+            self._kept[key] = msgspec.msgpack.encode(memory)
+        read = {key: msgspec.msgpack.decode(raw, type=ObjectMemory | None) for key, raw in self._kept.items()}
+        memories: dict[str, ObjectMemory] = {key: memory for key, memory in read.items() if memory is not None}
         self.fleet = Fleet.restore(self.fleet.policy, memories, epoch=self.fleet.epoch)
 
     @property
