@@ -16,6 +16,7 @@ from consumers.policy import Ordering
 from consumers.sinks.base import Sink
 from consumers.sinks.context import SinkContext
 from consumers.sinks.registry import build
+from consumers.watchman import Watchman
 from consumers.wires import Wires
 from consumers.worker import Worker
 
@@ -41,13 +42,17 @@ class Crew:
         tasks: where workers run; a worker's error ends the session.
         group: see ``ConsumerSettings``.
         context: what sinks are given besides their subscription's name.
+        look: seconds between looks at each queue.
     """
 
-    def __init__(self, wires: Wires, tasks: asyncio.TaskGroup, *, group: str, context: SinkContext) -> None:
+    def __init__(
+        self, wires: Wires, tasks: asyncio.TaskGroup, *, group: str, context: SinkContext, look: float = 15.0
+    ) -> None:
         self._wires = wires
         self._tasks = tasks
         self._group = group
         self._context = context
+        self._look = look
         self._posts: dict[str, _Post] = {}
         self._all: set[asyncio.Task[None]] = set()
 
@@ -87,16 +92,20 @@ class Crew:
         return made
 
     def _start(self, subscription: Subscription, sink: Sink) -> None:
-        worker = Worker(_desk(subscription, sink, self._wires), self._wires)
-        task = self._tasks.create_task(self._work(worker, sink), name=f"worker {subscription.name}")
+        desk = _desk(subscription, sink, self._wires)
+        worker, watchman = Worker(desk, self._wires), Watchman(desk, self._wires, look=self._look)
+        task = self._tasks.create_task(self._work(worker, watchman, sink), name=f"worker {subscription.name}")
         self._all.add(task)
         task.add_done_callback(self._all.discard)
         self._posts[subscription.name] = _Post(subscription, worker, task)
         _log.info("subscription %r is served", subscription.name, extra={"subscription": subscription.name})
 
-    async def _work(self, worker: Worker, sink: Sink) -> None:
+    async def _work(self, worker: Worker, watchman: Watchman, sink: Sink) -> None:
         try:
-            await worker.run()
+            async with asyncio.TaskGroup() as tasks:
+                watching = tasks.create_task(watchman.run())
+                await worker.run()
+                watching.cancel()
         finally:
             await sink.aclose()
 

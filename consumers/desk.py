@@ -27,6 +27,7 @@ _log = logging.getLogger(__name__)
 _SHORT = 30.0
 """Seconds: a receiver that asks to wait longer pauses its subscription, so that nothing is held here meanwhile."""
 
+_MEAN_BYTES = 1500.0
 _WORN = 900
 """Returns to the queue; the queue's delivery limit is 1,000."""
 
@@ -58,6 +59,8 @@ class Desk:
         self._breaker = Breaker(subscription.policy.circuit)
         self._policy = subscription.policy
         self._name = subscription.name
+        self.mean_bytes = _MEAN_BYTES
+        """Of the events seen lately."""
 
     async def opened(self, incoming: Incoming) -> Case | None:
         """The event in a message; None when the message is dealt with already.
@@ -66,6 +69,7 @@ class Desk:
         one that is no event is a dead letter.
         """
         travel = Travel.read(incoming.headers)
+        self.mean_bytes += (len(incoming.body) - self.mean_bytes) / 100
         if self.post.waits(travel):
             await self.post.later(incoming, travel)
             return None
@@ -221,7 +225,8 @@ class Desk:
             _log.error("disabled until a person resumes it: %s", error, extra={"subscription": self._name})
             await self.say("endpoint.gone", error=error)
 
-    async def say(self, name: str, **details: Any) -> None:
-        """Tell of the subscription on the exchange."""
+    async def say(self, name: str, **details: Any) -> str:
+        """Tell of the subscription on the exchange; the event's id."""
         message = self.wires.events.message(name, self.wires.clock(), subscription=self._name, **details)
         await self.post.say(message)
+        return message.id

@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 
 from consumers.config import Config, load_config
 from consumers.crew import Crew
+from consumers.heartbeat import Heartbeats, hear, listen
 from consumers.metrics import ConsumerMetrics
 from consumers.session import Identity, open_session
 from consumers.settings import ConsumerSettings
@@ -54,6 +55,7 @@ class Service:
         self._house = house or House(Layout(settings.prefix))
         self._clock = clock
         self._identity = Identity.new(settings.instance, clock=clock)
+        self.heartbeats = Heartbeats(settings.alive_limit, self.metrics, clusters=settings.clusters, clock=clock)
         self._stop = asyncio.Event()
         self._reload = asyncio.Event()
         self._wake = asyncio.Event()
@@ -130,11 +132,15 @@ class Service:
             clock=self._clock,
         )
         async with session as wires, asyncio.TaskGroup() as tasks:
-            crew = Crew(wires, tasks, group=settings.group, context=self._context(wires))
+            crew = Crew(wires, tasks, group=settings.group, context=self._context(wires), look=settings.look_interval)
             await crew.apply(self._config, prune_removed=settings.prune)
+            look = min(settings.look_interval, settings.alive_limit / 4)
+            beats = await hear(wires.consuming, self._house.layout)
+            listening = tasks.create_task(listen(self.heartbeats, wires.consuming, beats, look=look))
             async with self._served():
                 await self._until_stopped(crew)
                 await self._leave(crew)
+            listening.cancel()
 
     @asynccontextmanager
     async def _served(self) -> AsyncIterator[None]:

@@ -26,10 +26,14 @@ class ConsumerSettings(Settings):
     """Delete the queues of subscriptions that are no longer in the file, with what waits in them."""
     reload_interval: Duration = Field(default=5.0, gt=0)
     """Time between looks at the subscriptions file."""
+    look_interval: Duration = Field(default=15.0, gt=0)
+    """Time between looks at each queue: what waits, quotas, history to catch up."""
     drain_timeout: Duration = 30.0
     """How long a stop waits for tries under way; what is not done by then comes again."""
     alive_limit: Duration = Field(default=180.0, gt=0)
     """A cluster's publisher that was silent for so long raises the alarm."""
+    clusters: tuple[str, ...] = ()
+    """Clusters whose publishers must be heard from the start; others count from the first time they are heard."""
     history_age: Duration = 7 * 24 * 3600
     """How long the broker keeps events in the history stream, if the consumers are the first to declare it."""
     heartbeat: int = Field(default=10, ge=1, le=60)

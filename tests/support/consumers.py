@@ -1,6 +1,7 @@
 """A consumers' service on a real broker, with everything a test wants to look at and nothing left behind."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -110,8 +111,9 @@ class Stage:
         name: str = "acme",
         n: int = 1,
         labels: Any = None,
+        seconds: float | None = 1_764_590_000.0,
     ) -> Message:
-        """An event of this test's cluster."""
+        """An event of this test's cluster; ``seconds`` None is now."""
         return encode(
             lookup(Kind.TENANTCONTROLPLANE, event),
             cluster=self.mark,
@@ -119,7 +121,7 @@ class Stage:
             name=name,
             uid=f"uid-{name}-{self.mark}",
             id=id,
-            seconds=1_764_590_000.0,
+            seconds=time.time() if seconds is None else seconds,
             sequence=sequence(1, n),
             term=1,
             data={"object": {"name": name, "namespace": "tenants", "labels": labels or {}}, "severity": "info"},
