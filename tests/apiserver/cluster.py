@@ -40,7 +40,8 @@ class Cluster:
         self.url = f"https://127.0.0.1:{self.port}"
         """Where the API is."""
         self._certificates = {ADMIN: self.credentials.client(ADMIN, "system:masters")}
-        self._trust = ssl.create_default_context(cafile=str(self.credentials.ca))
+        self.trust = ssl.create_default_context(cafile=str(self.credentials.ca))
+        """How anybody connects who trusts the authority."""
         self._etcd = ServerProcess(self._etcd_command(binaries.etcd), folder / "etcd.log", self._etcd_healthy)
         self.server = ServerProcess(self._command(binaries.apiserver), folder / "apiserver.log", self._healthy)
         """The API server's process."""
@@ -115,7 +116,7 @@ class Cluster:
 
     def _healthy(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/readyz", timeout=2, verify=self._trust).is_success
+            return httpx.get(f"{self.url}/readyz", timeout=2, verify=self.trust).is_success
         except httpx.HTTPError:
             return False
 

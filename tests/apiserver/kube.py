@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Mapping
+from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Self
 
-import httpx
+import aiohttp
+import orjson
 
 from tests.apiserver.cluster import Cluster
 
-__all__ = ["KAMAJI", "Kube", "crd", "path_of"]
+__all__ = ["KAMAJI", "Kube", "KubeError", "crd", "path_of"]
 
 KAMAJI = "kamaji.clastix.io"
 """The group of Kamaji's kinds."""
@@ -63,12 +65,20 @@ def crd(plural: str, kind: str, *, namespaced: bool, versions: tuple[str, ...] =
     }
 
 
+class KubeError(Exception):
+    """The server refused; with its words."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
 class Kube:
     """An administrator's client, ``async with Kube(cluster) as kube``."""
 
     def __init__(self, cluster: Cluster) -> None:
-        limits = httpx.Limits(max_connections=16, keepalive_expiry=60)
-        self._client = httpx.AsyncClient(base_url=cluster.url, verify=cluster.tls(), timeout=30, limits=limits)
+        connector = aiohttp.TCPConnector(limit=16, ssl=cluster.tls())
+        self._client = aiohttp.ClientSession(cluster.url, connector=connector)
 
     async def __aenter__(self) -> Self:
         return self
@@ -76,7 +86,7 @@ class Kube:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._client.aclose()
+        await self._client.close()
 
     async def call(
         self,
@@ -87,18 +97,23 @@ class Kube:
         query: Mapping[str, str] | None = None,
         kind: str = "application/json",
     ) -> Object:
-        """One call, again while the server asks for patience; raises ``httpx.HTTPStatusError`` for any other error."""
+        """One call, again while the server asks for patience.
+
+        Raises:
+            KubeError: any other error.
+        """
         headers = {"Content-Type": kind}
+        data = orjson.dumps(body) if body is not None else None
         while True:
-            answer = await self._client.request(method, path, json=body, params=query, headers=headers)
-            if answer.status_code != httpx.codes.TOO_MANY_REQUESTS:
+            async with self._client.request(method, path, data=data, params=query, headers=headers) as answer:
+                content = await answer.read()
+            if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
                 break
             await asyncio.sleep(_STEP)
-        if answer.is_error:
-            text = f"{answer.status_code} to {method} {path}: {answer.text}"
-            raise httpx.HTTPStatusError(text, request=answer.request, response=answer)
-        content: Object = answer.json()
-        return content
+        if not answer.ok:
+            raise KubeError(answer.status, f"{answer.status} to {method} {path}: {content.decode()}")
+        decoded: Object = orjson.loads(content)
+        return decoded
 
     async def create(self, resource: str, body: Object, *, manager: str = "tests") -> Object:
         """Create an object, in the namespace that it names."""
@@ -138,8 +153,8 @@ class Kube:
         """Create an object, unless it is there."""
         try:
             await self.create(resource, body)
-        except httpx.HTTPStatusError as error:
-            if error.response.status_code != httpx.codes.CONFLICT:
+        except KubeError as error:
+            if error.status != HTTPStatus.CONFLICT:
                 raise
 
     async def install_kamaji(self, *, versions: tuple[str, ...] = ("v1alpha1",)) -> None:
@@ -160,7 +175,8 @@ class Kube:
             await self._until(path_of("customresourcedefinitions", None, f"{resource}.{KAMAJI}"), serves=False)
 
     async def _serves(self, path: str) -> bool:
-        return (await self._client.get(path, params={"limit": "1"})).is_success
+        async with self._client.get(path, params={"limit": "1"}) as answer:
+            return answer.ok
 
     async def _until(self, path: str, *, serves: bool) -> None:
         """Ask until it is so: the server tells nobody when a definition has come into force."""

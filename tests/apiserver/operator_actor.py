@@ -4,12 +4,12 @@ What the server decides by itself (uids, versions, generations, times, managed f
 recorded. A recorded change becomes the write that made it: the object, its status, or its deletion.
 """
 
-import copy
 import gzip
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from tests.apiserver.kube import Kube, Object
 
@@ -36,8 +36,8 @@ _BODIES: dict[str, Object] = {
 
 def recorded(path: Path, *resources: str) -> list[Step]:
     """The lines of a recording but its header, of some resources or of all; objects of LISTs become ADDED lines."""
-    with gzip.open(path, "rt") as file:
-        lines = [json.loads(line) for line in file]
+    with gzip.open(path) as file:
+        lines = [orjson.loads(line) for line in file]
     return [step for line in lines if not resources or line["resource"] in resources for step in _steps(line)]
 
 
@@ -133,16 +133,16 @@ class OperatorActor:
             await self._kube.patch(*_place(key), {"metadata": {"finalizers": None}})
 
     def _body(self, resource: str, object_: Object) -> Object:
-        body = copy.deepcopy({name: value for name, value in object_.items() if name not in {"apiVersion", "kind"}})
-        body |= copy.deepcopy(_BODIES.get(resource, {}))
+        kept = {name: value for name, value in object_["metadata"].items() if name not in _SERVERS}
+        body = {name: value for name, value in object_.items() if name not in {"apiVersion", "kind"}}
+        body |= {"metadata": kept} | _BODIES.get(resource, {})
         if resource in _WHOLE:
             body |= {"apiVersion": object_["apiVersion"], "kind": object_["kind"]}
-        metadata = body["metadata"]
-        for name in _SERVERS:
-            metadata.pop(name, None)
+        copied: Object = orjson.loads(orjson.dumps(body))
+        metadata = copied["metadata"]
         for owner in metadata.get("ownerReferences", ()):
             owner["uid"] = self._uids[owner["uid"]]
-        return body
+        return copied
 
     def _told(self, key: tuple[str, str, str], object_: Object, answer: Object) -> None:
         ours, theirs = object_["metadata"], answer["metadata"]
