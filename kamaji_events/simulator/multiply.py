@@ -13,10 +13,10 @@ import msgspec
 import orjson
 
 from kamaji_events.errors import RecordingError
+from kamaji_events.recording import RecordedLine
 from kamaji_events.simulator.copying import Copy, Plan, SharedStore
 from kamaji_events.simulator.kinds import kind_of
 from kamaji_events.simulator.lives import Happening, Life, StoreState, Use, lives, stores
-from kamaji_events.simulator.recorded import Line
 from kamaji_events.simulator.template import Template
 from kamaji_events.simulator.timeline import Timeline
 
@@ -27,12 +27,12 @@ _LISTED = ("tenantcontrolplanes", "datastores", "configmaps", "secrets", "jobs",
 _WHOLE = frozenset({"tenantcontrolplanes", "datastores"})
 _HEADER = {"format": "kamaji-recording/1", "kubernetes": "unknown", "kamaji": "unknown", "startedAt": ""}
 _PARTIAL_LIST = ("PartialObjectMetadataList", "meta.k8s.io/v1")
-_Entry = tuple[float, int, int, Callable[[float], Line | None]]
+_Entry = tuple[float, int, int, Callable[[float], RecordedLine | None]]
 """When, of which copy, which of its happenings, and what makes the line of it."""
 
 
 def multiply(
-    recordings: Sequence[Iterable[Line]],
+    recordings: Sequence[Iterable[RecordedLine]],
     n: int,
     seed: int = 0,
     *,
@@ -40,7 +40,7 @@ def multiply(
     namespaces: int = 0,
     tenants_per_store: int = 100,
     speed: float = 1.0,
-) -> Iterator[Line]:
+) -> Iterator[RecordedLine]:
     """Merge recordings into one with ``n`` control planes.
 
     Each copy lives one recorded life under a name of its own (``acme-007``), with everything that it owned; the
@@ -74,9 +74,9 @@ def _copy(plan: Plan, number: int, cast: Sequence[Sequence[Life]]) -> Copy:
     return Copy(plan, number, recorded[number // len(cast) % len(recorded)])
 
 
-def _header(recordings: Sequence[Sequence[Line]]) -> Line:
+def _header(recordings: Sequence[Sequence[RecordedLine]]) -> RecordedLine:
     found = [line.object for lines in recordings for line in lines if line.type == "HEADER"]
-    return Line(0.0, "_header", "HEADER", found[0] if found else msgspec.Raw(orjson.dumps(_HEADER)))
+    return RecordedLine(0.0, "_header", "HEADER", found[0] if found else msgspec.Raw(orjson.dumps(_HEADER)))
 
 
 def _store_timelines(timelines: Sequence[Timeline]) -> dict[str, list[StoreState]]:
@@ -101,7 +101,7 @@ class _Merge:
         groups = range(plan.group(plan.n - 1) + 1)
         self._shared = {(name, group): SharedStore(plan, name, group) for name in sorted(timelines) for group in groups}
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[RecordedLine]:
         """All lines but the header."""
         yield from self._lists()
         streams = [self._of_copy(copy) for copy in self._copies]
@@ -109,7 +109,7 @@ class _Merge:
             if (line := make(round(at, 3))) is not None:
                 yield line
 
-    def _lists(self) -> Iterator[Line]:
+    def _lists(self) -> Iterator[RecordedLine]:
         items: dict[str, list[bytes]] = {plural: [] for plural in _LISTED}
         for copy in self._copies:
             for plural, template in copy.life.baseline:
@@ -123,7 +123,7 @@ class _Merge:
                 items["datastores"].append(shared.show(next(self._versions)))
         version = next(self._versions)
         for plural, listed in items.items():
-            yield Line(0.0, plural, "LIST", msgspec.Raw(_list(plural, listed, version)))
+            yield RecordedLine(0.0, plural, "LIST", msgspec.Raw(_list(plural, listed, version)))
 
     def _of_copy(self, copy: Copy) -> Iterator[_Entry]:
         for order, what in enumerate(copy.life.happenings):
@@ -147,10 +147,10 @@ class _Merge:
         copy.values[0] = str(next(self._versions)).encode()
         return template.fill(copy.values)
 
-    def _happened(self, copy: Copy, what: Happening, at: float) -> Line:
-        return Line(at, what.resource, what.change, msgspec.Raw(self._filled(copy, what.template)))
+    def _happened(self, copy: Copy, what: Happening, at: float) -> RecordedLine:
+        return RecordedLine(at, what.resource, what.change, msgspec.Raw(self._filled(copy, what.template)))
 
-    def _used(self, copy: Copy, use: Use, at: float) -> Line | None:
+    def _used(self, copy: Copy, use: Use, at: float) -> RecordedLine | None:
         shared = self._store_of(copy, use.store)
         if (copy.subject in shared.users) is use.used:
             return None
@@ -159,7 +159,7 @@ class _Merge:
             return None
         return self._store_line(at, "MODIFIED", shared)
 
-    def _store_changed(self, shared: SharedStore, state: StoreState, at: float) -> Line | None:
+    def _store_changed(self, shared: SharedStore, state: StoreState, at: float) -> RecordedLine | None:
         if state.content is None:
             line = self._store_line(at, "DELETED", shared) if shared.content else None
             shared.content = None
@@ -168,8 +168,8 @@ class _Merge:
         shared.content = state.content
         return self._store_line(at, change, shared)
 
-    def _store_line(self, at: float, change: str, shared: SharedStore) -> Line:
-        return Line(at, "datastores", change, msgspec.Raw(shared.show(next(self._versions))))
+    def _store_line(self, at: float, change: str, shared: SharedStore) -> RecordedLine:
+        return RecordedLine(at, "datastores", change, msgspec.Raw(shared.show(next(self._versions))))
 
 
 def _list(plural: str, items: Sequence[bytes], version: int) -> bytes:

@@ -1,56 +1,18 @@
-"""Recordings as lines: read from a file, put in order, written to a file.
-
-The format is ``kamaji-recording/1``: one JSON object a line with ``at`` (seconds since the start), ``resource``,
-``type`` (HEADER, LIST, ADDED, MODIFIED, DELETED, BOOKMARK, ERROR) and ``object``.
-"""
+"""Recordings written to a file, in the format ``kamaji-recording/1`` that ``kamaji_events.recording`` reads."""
 
 import gzip
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from kamaji_events.errors import RecordingError
+from kamaji_events.recording import RecordedLine
 
-__all__ = ["Line", "read_recording", "write_recording"]
-
-
-class Line(msgspec.Struct, frozen=True):
-    """One line; the object stays bytes until somebody wants it."""
-
-    at: float
-    resource: str
-    type: str
-    object: msgspec.Raw
-
-    def encode(self) -> bytes:
-        """As it stands in a file, without the end of the line."""
-        return msgspec.json.encode(self)
+__all__ = ["write_recording"]
 
 
-_line = msgspec.json.Decoder(Line)
-
-
-def read_recording(path: Path) -> list[Line]:
-    """Read a recording, plain or gzipped.
-
-    Raises:
-        RecordingError: it is missing or no recording.
-    """
-    try:
-        content = path.read_bytes()
-        if content.startswith(b"\x1f\x8b"):
-            content = gzip.decompress(content)
-        lines = [_line.decode(line) for line in content.splitlines() if line.strip()]
-    except OSError as error:
-        raise RecordingError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (EOFError, zlib.error, msgspec.DecodeError) as error:
-        raise RecordingError(f"{path} is no recording (kamaji-recording/1): {error}") from error
-    return [Line(line.at, line.resource, line.type, line.object.copy()) for line in lines]
-
-
-def write_recording(path: Path, lines: Iterable[Line]) -> None:
+def write_recording(path: Path, lines: Iterable[RecordedLine]) -> None:
     """Write a recording, gzipped when the name ends with ``.gz``.
 
     Raises:
@@ -58,11 +20,12 @@ def write_recording(path: Path, lines: Iterable[Line]) -> None:
     """
     try:
         with gzip.open(path, "wb", compresslevel=3) if path.suffix == ".gz" else path.open("wb") as file:
-            file.writelines(_ended(lines))
+            file.writelines(_encoded(lines))
     except OSError as error:
         raise RecordingError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def _ended(lines: Iterable[Line]) -> Iterator[bytes]:
+def _encoded(lines: Iterable[RecordedLine]) -> Iterator[bytes]:
+    encoder = msgspec.json.Encoder()
     for line in lines:
-        yield line.encode() + b"\n"
+        yield encoder.encode(line) + b"\n"

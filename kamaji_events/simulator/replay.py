@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
-from kamaji_events.simulator.recorded import Line
+from kamaji_events.recording import RecordedLine
 from kamaji_events.simulator.store import Store
 from kamaji_events.simulator.timeline import Moment, Timeline, versions_of_list, whole_version
 from kamaji_events.simulator.version import Version
@@ -32,26 +32,39 @@ class Replay:
         baseline: objects that are there from the start.
         start: the resourceVersion at which the changes begin.
         moments: the changes, in order.
+        announce: the server is being watched already, so that the baseline is told as ADDED; else it was always there.
     """
 
-    def __init__(self, store: Store, baseline: Iterable[Version], start: int, moments: Iterable[Moment]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        baseline: Iterable[Version],
+        start: int,
+        moments: Iterable[Moment],
+        *,
+        announce: bool = False,
+    ) -> None:
         self._store = store
         self._moments = iter(moments)
         self._next: Moment | None = None
-        for version in baseline:
-            store.load(version)
-        store.begin_at(max(start, store.version))
+        for version in sorted(baseline, key=lambda version: version.number):
+            if announce:
+                store.say("ADDED", version)
+            else:
+                store.load(version)
+        if not announce:
+            store.begin_at(max(start, store.version))
         self.told = 0
         """Changes made so far."""
 
     @classmethod
-    def of(cls, store: Store, lines: Iterable[Line]) -> "Replay":
+    def of(cls, store: Store, lines: Iterable[RecordedLine], *, announce: bool = False) -> "Replay":
         """Replay a recording."""
         timeline = Timeline.of(lines)
-        return cls(store, timeline.baseline, timeline.start, timeline.moments)
+        return cls(store, timeline.baseline, timeline.start, timeline.moments, announce=announce)
 
     @classmethod
-    def lazily(cls, store: Store, lines: Iterable[Line]) -> "Replay":
+    def lazily(cls, store: Store, lines: Iterable[RecordedLine], *, announce: bool = False) -> "Replay":
         """Replay lines that are in order: a header, a LIST of each kind, then changes by resourceVersion."""
         stream = iter(lines)
         baseline: list[Version] = []
@@ -63,7 +76,7 @@ class Replay:
             elif line.type != "HEADER":
                 first = line
                 break
-        return cls(store, baseline, start, _moments(first, stream))
+        return cls(store, baseline, start, _moments(first, stream), announce=announce)
 
     def step(self, count: int = 1) -> int:
         """Make the next changes at once; gives how many there were."""
@@ -111,8 +124,8 @@ class Replay:
             yield moment
 
 
-def _moments(first: Line | None, stream: Iterator[Line]) -> Iterator[Moment]:
-    line: Line | None = first
+def _moments(first: RecordedLine | None, stream: Iterator[RecordedLine]) -> Iterator[Moment]:
+    line: RecordedLine | None = first
     while line is not None:
         version = whole_version(line.resource, line.object)
         yield Moment(line.at, cast("ChangeKind", line.type), version)

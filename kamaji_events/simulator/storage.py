@@ -42,9 +42,18 @@ class Storage:
         window: changes of each kind that are kept; older ones are answered with 410.
         version: the first resourceVersion.
         clock: seconds since 1970, for timestamps.
+        on_change: told of each change once it is in force; must not write.
     """
 
-    def __init__(self, seed: int, window: int, version: int, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        seed: int,
+        window: int,
+        version: int,
+        clock: Callable[[], float],
+        on_change: Callable[[Past], None] | None,
+    ) -> None:
+        self._on_change = on_change
         self._rng = random.Random(seed)
         self._clock = clock
         self._state: dict[str, dict[str, Version]] = {kind.plural: {} for kind in KINDS}
@@ -183,6 +192,8 @@ class Storage:
         self._histories[plural].append(past)
         for reader in self._readers[plural]:
             reader.bell.set()
+        if self._on_change:
+            self._on_change(past)
 
     def _perhaps_lost(self, past: Past) -> Past:
         plural = past.version.kind.plural

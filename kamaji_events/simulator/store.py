@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from kamaji_events.simulator.history import ChangeKind
+from kamaji_events.simulator.history import ChangeKind, Past
 from kamaji_events.simulator.kinds import Kind, kind_of
 from kamaji_events.simulator.managed import manage
-from kamaji_events.simulator.refusal import already_exists, conflict, not_found, terminating
+from kamaji_events.simulator.refusal import already_exists, conflict, invalid, not_found, terminating
 from kamaji_events.simulator.storage import Storage
 from kamaji_events.simulator.version import Object, Version
 
@@ -31,6 +31,7 @@ class Store(Storage):
         version: the first resourceVersion.
         clock: seconds since 1970, for timestamps.
         managed_fields: keep ``metadata.managedFields``, as a real server does.
+        on_change: told of each change once it is in force; must not write.
     """
 
     def __init__(
@@ -41,8 +42,9 @@ class Store(Storage):
         version: int = 1,
         clock: Callable[[], float] = time.time,
         managed_fields: bool = True,
+        on_change: Callable[[Past], None] | None = None,
     ) -> None:
-        super().__init__(seed, window, version, clock)
+        super().__init__(seed, window, version, clock, on_change)
         self._managed_fields = managed_fields
         for name in _SYSTEM:
             self.ensure_namespace(name)
@@ -71,9 +73,11 @@ class Store(Storage):
             _keep(new, old, "status")
         if kind.generations and _spec(new) != _spec(old):
             new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
-        if "deletionTimestamp" in old["metadata"] and not new["metadata"].get("finalizers") and _has_finalizers(old):
-            self.remove(before)
-            return new
+        if "deletionTimestamp" in old["metadata"]:
+            _check_finalizers(kind, old["metadata"], new["metadata"])
+            if not new["metadata"].get("finalizers") and old["metadata"].get("finalizers"):
+                self.remove(before)
+                return new
         return self._write(kind, before, new, manager, status=False)
 
     def update_status(self, resource: str, content: Object, *, manager: str = "kamaji") -> Object:
@@ -197,6 +201,21 @@ class Store(Storage):
 
 _SERVERS = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
             "resourceVersion", "managedFields")  # fmt: skip
+
+
+def _check_finalizers(kind: Kind, old: dict[str, Any], new: dict[str, Any]) -> None:
+    added = [name for name in new.get("finalizers") or () if name not in old.get("finalizers", ())]
+    if added:
+        shown = ", ".join(f'"{name}"' for name in added)
+        sentence = (
+            "Forbidden: no new finalizers can be added if the object is being deleted, "
+            f"found new finalizers []string{{{shown}}}"
+        )
+        what = f"{kind.name}.{kind.group}" if kind.group else kind.name
+        raise invalid(
+            what, kind.group, kind.name, "metadata.finalizers", sentence,
+            reason="FieldValueForbidden", name=old["name"],
+        )  # fmt: skip
 
 
 def _protected(content: Object, old: Object, kind: Kind) -> Object:

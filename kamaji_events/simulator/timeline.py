@@ -7,9 +7,9 @@ from typing import cast
 import msgspec
 import orjson
 
+from kamaji_events.recording import RecordedLine
 from kamaji_events.simulator.history import ChangeKind
 from kamaji_events.simulator.kinds import KINDS, kind_of
-from kamaji_events.simulator.recorded import Line
 from kamaji_events.simulator.version import Version
 
 __all__ = ["Moment", "Timeline", "versions_of_list", "whole_version"]
@@ -55,7 +55,7 @@ class Timeline:
     moments: list[Moment]
 
     @classmethod
-    def of(cls, lines: Iterable[Line]) -> "Timeline":
+    def of(cls, lines: Iterable[RecordedLine]) -> "Timeline":
         """Put a recording's lines in order."""
         baseline: list[Version] = []
         start, listed = 0, set[str]()
@@ -86,7 +86,7 @@ def _learn(known: dict[str, Version], moment: Moment) -> None:
         known[moment.version.key] = moment.version
 
 
-def _implied(line: Line, known: dict[str, Version]) -> Iterator[Moment]:
+def _implied(line: RecordedLine, known: dict[str, Version]) -> Iterator[Moment]:
     """What must have happened between the last change and a later list, as of that list."""
     number, versions = versions_of_list(line)
     there = {version.key: version for version in versions}
@@ -110,7 +110,7 @@ def _in_order(moments: list[Moment]) -> list[Moment]:
     return ordered
 
 
-def versions_of_list(line: Line) -> tuple[int, list[Version]]:
+def versions_of_list(line: RecordedLine) -> tuple[int, list[Version]]:
     """The resourceVersion of a LIST line and its objects."""
     read = _list.decode(line.object)
     return int(read.metadata.resource_version or 0), [whole_version(line.resource, raw) for raw in read.items or ()]
