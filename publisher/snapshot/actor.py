@@ -33,7 +33,10 @@ def manager_of(raw: Raw, paths: list[str]) -> Manager | None:
 
 
 def _entries(raw: Raw) -> list[dict[str, Any]]:
-    found = orjson.loads(bytes(raw))
+    try:
+        found = orjson.loads(bytes(raw))
+    except orjson.JSONDecodeError:
+        return []
     return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
 

@@ -38,14 +38,24 @@ def read_spec(raw: Raw) -> TcpSpec | None:
     """The fields that have events of their own; None when it is no object, which says nothing."""
     try:
         return _SPEC.decode(raw)
-    except msgspec.ValidationError:
+    except (msgspec.DecodeError, RecursionError):
+        return _tolerant(raw)
+
+
+def _tolerant(raw: Raw) -> TcpSpec | None:
+    try:
         found: TcpSpec | None = lenient(orjson.loads(bytes(raw)), TcpSpec)
-        return found
+    except (orjson.JSONDecodeError, RecursionError):
+        return None
+    return found
 
 
 def digest(raw: Raw) -> Digest:
-    """Digest a spec."""
-    leaves = sorted(_leaves(_pruned(orjson.loads(bytes(raw))), ""))
+    """Digest a spec; one that is too deep to be read is a single leaf."""
+    try:
+        leaves = sorted(_leaves(_pruned(orjson.loads(bytes(raw))), ""))
+    except (orjson.JSONDecodeError, RecursionError):
+        leaves = [("*", blake2b(raw, digest_size=_BYTES).digest())]
     return Digest(tuple(path for path, _ in leaves), b"".join(hashed for _, hashed in leaves))
 
 

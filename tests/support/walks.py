@@ -37,10 +37,6 @@ class Step:
     seen: bool = True
 
 
-def _steps(*kinds: st.SearchStrategy[Step]) -> st.SearchStrategy[list[Step]]:
-    return st.lists(st.one_of(*kinds), min_size=1, max_size=25)
-
-
 _EDITS = (
     st.builds(Step, st.just("version"), st.sampled_from(_VERSIONS)),
     st.builds(Step, st.just("store"), st.sampled_from(_STORES)),
@@ -69,14 +65,37 @@ _WILD = (
 )
 
 
+_READY = Step("ready", value=True, ready=2)
+_DOWN = Step("notready", exist=2)
+_CHAPTERS = (
+    [_READY],
+    [_READY, _DOWN],
+    [_DOWN],
+    [Step("version", "v1.35.0"), Step("word", "Upgrading", ready=2), _READY],
+    [Step("version", "v1.36.0"), _DOWN],
+    [Step("replicas", 0), Step("sleeping")],
+    [Step("replicas", 2), _READY],
+    [Step("replicas", 3), Step("ready", value=True, ready=3)],
+    [Step("store", "other"), Step("word", "Migrating", ready=2), Step("store-in-status", "other"), _READY],
+    [Step("ca", 2), Step("word", "CertificateAuthorityRotating", ready=2), _READY],
+)
+"""What often happens, so that rare meetings of it happen here too."""
+
+
+def _chapters(*kinds: st.SearchStrategy[Step], more: st.SearchStrategy[list[Step]]) -> st.SearchStrategy[list[Step]]:
+    chapter = st.one_of(st.sampled_from(_CHAPTERS), st.one_of(*kinds).map(lambda step: [step]), more)
+    return st.lists(chapter, max_size=10).map(lambda chapters: [step for steps in chapters for step in steps])
+
+
 def lives() -> st.SearchStrategy[list[Step]]:
     """Lives in which a version is only written in status when the control plane serves or sleeps, as Kamaji does."""
-    return _steps(*_EDITS, *_STATUS, *_MOVES)
+    return _chapters(*_EDITS, *_STATUS, *_MOVES, more=st.nothing())
 
 
 def wild_lives() -> st.SearchStrategy[list[Step]]:
     """Lives in which anything can stand anywhere, and nothing too."""
-    return _steps(*_EDITS, *_STATUS, *_MOVES, *_WILD)
+    back_and_forth = st.just([Step("anything", version, 2, 2) for version in ("v1.35.0", "v1.34.1", "v1.35.0")])
+    return _chapters(*_EDITS, *_STATUS, *_MOVES, *_WILD, more=back_and_forth)
 
 
 def apply(tcp: Tcp, step: Step) -> Tcp:  # noqa: C901, PLR0912 - one case for each kind of write
