@@ -17,7 +17,7 @@ from kamaji_events.event import Event
 from kamaji_events.routing import word
 from kamaji_events.selector import Selector
 
-__all__ = ["Filter"]
+__all__ = ["Filter", "event_keys"]
 
 _MOST_BINDINGS = 500
 """Beyond this many bindings one dimension after the other is judged by the reader instead."""
@@ -40,8 +40,12 @@ def _three_words(pattern: str) -> str:
     )
 
 
-def _event_keys(pattern: str) -> frozenset[str]:
-    """The catalogue's events, as ``kind.first.second``, that a pattern means."""
+def event_keys(pattern: str) -> frozenset[str]:
+    """The catalogue's events, as ``kind.first.second``, that a pattern means.
+
+    Raises:
+        FilterError: it means none; near names are offered.
+    """
     wanted = _three_words(pattern)
     matching = frozenset(key for event in CATALOGUE if _words_match((key := f"{event.kind}.{event.name}"), wanted))
     if matching:
@@ -86,7 +90,7 @@ class Filter:
 
     def __post_init__(self) -> None:
         for pattern in self.events:
-            _event_keys(pattern)
+            event_keys(pattern)
         for part, patterns in (("cluster", self.clusters), ("namespace", self.namespaces)):
             for pattern in patterns:
                 if not pattern or "." in pattern or "#" in pattern:
@@ -106,7 +110,7 @@ class Filter:
     def _event_words(self) -> tuple[str, ...]:
         words: dict[str, None] = {}
         for pattern in self.events or ("*",):
-            names = (_three_words(pattern),) if _bindable(pattern) else sorted(_event_keys(pattern))
+            names = (_three_words(pattern),) if _bindable(pattern) else sorted(event_keys(pattern))
             words.update(dict.fromkeys(names))
         return tuple(words)
 

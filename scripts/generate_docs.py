@@ -38,6 +38,19 @@ def _event_row(event: EventType) -> tuple[str, ...]:
     return f"`{event.name}`", str(event.severity), event.meaning, ", ".join(f"`{name}`" for name in event.details)
 
 
+def _details() -> str:
+    from kamaji_events.payload import DETAILS  # noqa: PLC0415 - only this part needs it
+
+    users = {name: [f"`{event.name}`" for event in CATALOGUE if name in event.details] for name in DETAILS}
+    rows = ((f"`{name}`", DETAILS[name].meaning, _some(events)) for name, events in users.items() if events)
+    return _table(("member", "meaning", "events"), rows)
+
+
+def _some(names: list[str]) -> str:
+    shown = list(dict.fromkeys(names))
+    return ", ".join(shown) if len(shown) < 4 else f"{shown[0]} and {len(shown) - 1} more"  # noqa: PLR2004 - a cell
+
+
 def _settings(settings: type[Settings]) -> str:
     return _table(("key", "variable", "default", "meaning"), _setting_rows(settings))
 
@@ -179,6 +192,7 @@ def _consumer_metrics() -> str:
 
 PARTS: Mapping[str, Callable[[], str]] = {
     "operations": lambda: _events(Kind.TENANTCONTROLPLANE, operations=True),
+    "details": _details,
     "states": lambda: _events(Kind.TENANTCONTROLPLANE, operations=False),
     "datastore": lambda: _events(Kind.DATASTORE),
     "publisher": lambda: _events(Kind.PUBLISHER),

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,8 @@ from kamaji_events.cli.lazy import new_app
 from kamaji_events.cli.running import run
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from kamaji_events.simulator import Store
 
 __all__ = ["app"]

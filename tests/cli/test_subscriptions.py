@@ -3,11 +3,13 @@
 import asyncio
 from pathlib import Path
 
+import jsonschema
 import pytest
 
-from kamaji_events.catalogue import CATALOGUE, Kind
+from kamaji_events.catalogue import CATALOGUE, EventType, Kind
 from kamaji_events.cli.made_up import made_up
 from kamaji_events.errors import FilterError
+from kamaji_events.schema import schema_of
 from tests.support.command import kamaji_events
 from tests.support.receiver import receiver, response
 
@@ -103,9 +105,11 @@ def test_the_guard_also_guards_a_test(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "row", [row for row in CATALOGUE if row.kind is Kind.TENANTCONTROLPLANE], ids=lambda row: row.name
 )
-def test_every_event_of_a_control_plane_can_be_made_up(row: object) -> None:
-    """Id and operationid fit the event."""
-    event = made_up(row.name)  # type: ignore[attr-defined]
+def test_every_event_of_a_control_plane_can_be_made_up(row: EventType) -> None:
+    """Id and operationid fit the event, and its data is what the schema says."""
+    event = made_up(row.name)
+
+    jsonschema.validate(dict(event.data), schema_of(row))
 
     assert event.id.endswith(event.name) or event.operationid is not None
     assert event.data["reason"]["word"] == "Test"
