@@ -1,13 +1,14 @@
 """``python -m bench``: run the cases and print the table.
 
 Starts its own RabbitMQ where a case needs one. ``--quick`` runs each case once, small, so that CI keeps it from
-rotting; the figures of such a run mean nothing.
+rotting; the figures of such a run mean nothing. ``--publish`` writes docs/performance.md, its plot and its samples.
 """
 
 import argparse
 import asyncio
 import gc
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -15,7 +16,9 @@ from pkgutil import iter_modules
 import orjson
 
 import bench.cases
+from bench.ground import Ground
 from bench.measure import Case, Result, run
+from bench.page import write_page
 from bench.report import as_json, as_table, machine
 
 __all__ = ["main"]
@@ -25,10 +28,8 @@ def _modules() -> list[str]:
     return sorted(module.name for module in iter_modules(bench.cases.__path__))
 
 
-def _cases(names: list[str], *, quick: bool) -> list[Case]:
-    found: list[Case] = []
-    for name in names:
-        found += import_module(f"bench.cases.{name}").cases(quick=quick)
+def _cases(name: str, ground: Ground) -> list[Case]:
+    found: list[Case] = import_module(f"bench.cases.{name}").cases(ground)
     return found
 
 
@@ -38,27 +39,39 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="once and small: does it still run?")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each case, after one that is not counted")
     parser.add_argument("--json", type=Path, help="write every sample to this file")
+    parser.add_argument("--publish", action="store_true", help="write docs/performance.md, .svg and .json")
     return parser.parse_args()
 
 
-async def _run(chosen: list[Case], rounds: int, *, warm: bool) -> list[Result]:
+async def _run(asked: argparse.Namespace) -> list[Result]:
     results: list[Result] = []
-    for case in chosen:
-        print(f"{case.name}: {case.what}", file=sys.stderr, flush=True)
-        results.append(await run(case, rounds, warm=warm))
-        gc.collect()
+    rounds = 1 if asked.quick else asked.rounds
+    async with Ground(quick=asked.quick) as ground:
+        for name in asked.cases or _modules():
+            results += [await _timed(case, rounds, warm=not asked.quick) for case in _cases(name, ground)]
+            await ground.tidy()
     return results
+
+
+async def _timed(case: Case, rounds: int, *, warm: bool) -> Result:
+    began = time.perf_counter()
+    print(f"{case.name}: {case.what}", file=sys.stderr, flush=True)
+    gc.collect()
+    result = await run(case, rounds, warm=warm)
+    print(f"    {result.skipped or f'{time.perf_counter() - began:.1f} s'}", file=sys.stderr, flush=True)
+    return result
 
 
 def main() -> None:
     """Run what was asked for."""
     asked = _arguments()
-    chosen = _cases(asked.cases or _modules(), quick=asked.quick)
-    results = asyncio.run(_run(chosen, 1 if asked.quick else asked.rounds, warm=not asked.quick))
+    results = asyncio.run(_run(asked))
     print(as_table(results))
     print(f"\n{machine()}")
     if asked.json:
         asked.json.write_bytes(orjson.dumps(as_json(results), option=orjson.OPT_INDENT_2))
+    if asked.publish:
+        write_page(results)
 
 
 if __name__ == "__main__":

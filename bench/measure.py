@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal, Self
 
-__all__ = ["Case", "Result", "Sample", "Stopwatch", "Target", "run"]
+__all__ = ["Case", "Result", "Sample", "SkippedError", "Stopwatch", "Target", "run"]
+
+
+class SkippedError(Exception):
+    """A case cannot be run here; the text is why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +73,24 @@ class Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What must be reached: a figure of ours, or its ratio to a baseline's."""
+    """What is told: a figure of ours, or its ratio to a baseline's; with a bound, what must be reached."""
 
     figure: str
-    op: Literal["<=", ">="]
-    bound: float
+    op: Literal["<=", ">=", ""] = ""
+    """Empty: the figure is told and not judged."""
+    bound: float = 0.0
     baseline: str | None = None
-    """None judges our own figure, in its unit."""
+    """None takes our own figure, in its unit."""
 
     def reached(self, value: float) -> bool:
-        """True when the median is within the bound."""
-        return value <= self.bound if self.op == "<=" else value >= self.bound
+        """True when the median is within the bound, or there is none."""
+        match self.op:
+            case "<=":
+                return value <= self.bound
+            case ">=":
+                return value >= self.bound
+            case _:
+                return True
 
 
 Runner = Callable[[], Awaitable[Sample]]
@@ -94,6 +105,8 @@ class Case:
     ours: Runner
     baselines: Mapping[str, Runner] = field(default_factory=dict)
     targets: Sequence[Target] = ()
+    rounds: int | None = None
+    """At most so many rounds, and none that is not counted: for what takes long by itself."""
 
 
 @dataclass(slots=True)
@@ -102,6 +115,8 @@ class Result:
 
     case: Case
     samples: dict[str, list[Sample]] = field(default_factory=dict)
+    skipped: str | None = None
+    """Why it was not run."""
 
     def figures(self, who: str, figure: str) -> list[float]:
         """One figure of each round."""
@@ -124,9 +139,14 @@ async def run(case: Case, rounds: int, *, warm: bool = True) -> Result:
     """Run ours and each baseline in turn, ``rounds`` times, after one round that is not counted."""
     result = Result(case)
     runners = {"ours": case.ours, **case.baselines}
-    for counted in [False] * warm + [True] * rounds:
-        for who, runner in runners.items():
-            sample = await runner()
-            if counted:
-                result.samples.setdefault(who, []).append(sample)
+    if case.rounds is not None:
+        rounds, warm = min(rounds, case.rounds), False
+    try:
+        for counted in [False] * warm + [True] * rounds:
+            for who, runner in runners.items():
+                sample = await runner()
+                if counted:
+                    result.samples.setdefault(who, []).append(sample)
+    except SkippedError as reason:
+        return Result(case, skipped=str(reason))
     return result

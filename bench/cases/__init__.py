@@ -1,1 +1,1 @@
-"""One module a case; each has ``cases(quick) -> list[Case]``."""
+"""One module a row of the table; each has ``cases(ground) -> list[Case]``."""

@@ -4,6 +4,7 @@ import gc
 
 import orjson
 
+from bench.ground import Ground
 from bench.measure import Case, Sample, Stopwatch, Target
 from bench.recorded import tcp_lines
 from publisher.lifecycle.fleet import Fleet
@@ -43,9 +44,9 @@ def _parse(lines: list[bytes]) -> Sample:
     return watch.sample(len(lines))
 
 
-def cases(*, quick: bool) -> list[Case]:
+def cases(ground: Ground) -> list[Case]:
     """The case, over all lines of the fleet's recording."""
-    lines = tcp_lines() * (1 if quick else 4)
+    lines = tcp_lines() * ground.size(4, 1)
 
     async def ours() -> Sample:
         return _judge(lines, rendered=False)
