@@ -8,18 +8,18 @@ from kamaji_events.recording import RecordedLine
 __all__ = ["OWNED", "OwnedObject", "OwnedView"]
 
 OWNED = {
-    "configmaps": "ConfigMap",
     "deployments": "Deployment",
-    "gateways": "Gateway",
-    "grpcroutes": "GRPCRoute",
-    "httproutes": "HTTPRoute",
-    "ingresses": "Ingress",
-    "jobs": "Job",
-    "secrets": "Secret",
     "services": "Service",
+    "configmaps": "ConfigMap",
+    "ingresses": "Ingress",
+    "gateways": "Gateway",
+    "httproutes": "HTTPRoute",
     "tlsroutes": "TLSRoute",
+    "grpcroutes": "GRPCRoute",
+    "secrets": "Secret",
+    "jobs": "Job",
 }
-"""Kinds by their plural in the API."""
+"""Kinds by their plural in the API, in the order in which the publisher names them."""
 
 
 class _Owner(Struct, frozen=True):
@@ -63,8 +63,8 @@ class OwnedView:
 
     @property
     def resources(self) -> list[str]:
-        """Plurals of the kinds that the recording has, sorted."""
-        return sorted(self._objects)
+        """Plurals of the kinds that the recording has, in the order of ``OWNED``."""
+        return [resource for resource in OWNED if resource in self._objects]
 
     def take(self, line: RecordedLine) -> None:
         """Follow one line; those of other kinds, and what nothing can be read of, are passed over."""

@@ -51,6 +51,10 @@ class Followed:
         """Ask for a page of the list."""
         return self._ask("list", limit=_PAGE, **({"continue": after} if after else {}))
 
+    def probe(self) -> Ask:
+        """Ask for the least there is, to find out whether one may."""
+        return self._ask("list", limit="1")
+
     def watch(self, version: str) -> Ask:
         """Ask for what came after a version."""
         return self._ask("watch", resourceVersion=version, timeoutSeconds=str(_WATCH_SECONDS))

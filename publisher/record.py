@@ -10,31 +10,38 @@ A kind of which the rights are missing is left out, and said so; without Kamaji'
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-import orjson
-
-from kamaji_events.errors import ClusterRefused, KamajiEventsError, KindMissing
+from kamaji_events.errors import ClusterRefused, KamajiEventsError, KindMissing, first_of
+from kamaji_events.recording import FORMAT
 from publisher.follow import Followed, follow
 from publisher.observation import Resource
 from publisher.recording_writer import RecordingWriter
 from publisher.redaction import Redactor
-from publisher.watch.ask import Ask, Target
-from publisher.watch.discovery import find_target
+from publisher.watch.ask import Target
+from publisher.watch.discovery import find_target, find_targets, server_version
 from publisher.watch.source import Source
 
 __all__ = ["RecordPlan", "Recorded", "record"]
 
 _log = logging.getLogger(__name__)
 
-_FORMAT = "kamaji-recording/1"
-_OWNED = (("", "v1", "configmaps"), ("apps", "v1", "deployments"), ("batch", "v1", "jobs"), ("", "v1", "services"))
-_SECRETS = ("", "v1", "secrets")
+_OWNED = (
+    Target("", "v1", "configmaps"),
+    Target("apps", "v1", "deployments"),
+    Target("", "v1", "services"),
+    Target("networking.k8s.io", "v1", "ingresses"),
+)
+_SECRETS = Target("", "v1", "secrets")
+_JOBS = Target("batch", "v1", "jobs")
+_GATEWAY = "gateway.networking.k8s.io"
+_ROUTES = ("httproutes", "tlsroutes", "grpcroutes")
 _OWNERS_LABEL = "kamaji.clastix.io/name"
+_JOBS_LABEL = "tcp.kamaji.clastix.io/name"
+"""Migrate Jobs are Kamaji's own, not the control plane's: they carry another label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,8 @@ class Recorded:
     lines: int = 0
     relists: int = 0
     """Lists after the first one of a kind: what happened before one may be missing."""
+    versions: dict[str, str] = field(default_factory=dict)
+    """The resourceVersion up to which each kind is in the file."""
     left_out: dict[str, str] = field(default_factory=dict)
     """Kinds that could not be read, with the reason."""
 
@@ -84,30 +93,41 @@ async def record(
     plan, told = plan or RecordPlan(), told or Recorded()
     redactor = Redactor(keep_annotations=plan.keep_annotations)
     header = await _header(source, plan)
-    followed = [*await _whole(source), *_owned(plan)]
+    followed = [*await _whole(source), *await _owned(source, plan)]
     with RecordingWriter(path, clock) as writer:
         writer.write("_header", "HEADER", header)
-        with _first_error():
+        try:
             async with asyncio.TaskGroup() as group:
                 for what in followed:
                     group.create_task(_write(source, what, writer, redactor, told), name=f"record {what.target}")
+        except BaseExceptionGroup as errors:
+            raise first_of(errors, KamajiEventsError) from errors
 
 
 async def _header(source: Source, plan: RecordPlan) -> dict[str, str]:
     """Also the first question of all: a server that cannot be reached makes no file."""
-    version = orjson.loads(await source.get(Ask("get", "/version")))
-    started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {"format": _FORMAT, "kubernetes": version["gitVersion"], "kamaji": plan.kamaji, "startedAt": started}
+    version = await server_version(source)
+    started = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return {"format": FORMAT, "kubernetes": version, "kamaji": plan.kamaji, "startedAt": started}
 
 
 async def _whole(source: Source) -> list[Followed]:
-    return [Followed(await find_target(source, kind.value)) for kind in Resource]
+    """Kamaji's kinds; asked for once before there is a file, since without them there will be none."""
+    followed = [Followed(await find_target(source, kind.value)) for kind in Resource]
+    for what in followed:
+        await source.get(what.probe())
+    return followed
 
 
-def _owned(plan: RecordPlan) -> list[Followed]:
-    kinds = [*_OWNED, _SECRETS] if plan.secrets else _OWNED
-    targets = [Target(group, version, resource) for group, version, resource in kinds]
-    return [Followed(target, metadata_only=True, selector=_OWNERS_LABEL) for target in targets]
+async def _owned(source: Source, plan: RecordPlan) -> list[Followed]:
+    """The kinds that the publisher looks at when a control plane is gone, and the Jobs of migrations."""
+    try:
+        routes = await find_targets(source, _GATEWAY, _ROUTES)
+    except ClusterRefused:
+        routes = []
+    targets = [*_OWNED, *routes, *([_SECRETS] if plan.secrets else [])]
+    followed = [Followed(target, metadata_only=True, selector=_OWNERS_LABEL) for target in targets]
+    return [*followed, Followed(_JOBS, metadata_only=True, selector=_JOBS_LABEL)]
 
 
 async def _write(source: Source, what: Followed, writer: RecordingWriter, redactor: Redactor, told: Recorded) -> None:
@@ -119,20 +139,9 @@ async def _write(source: Source, what: Followed, writer: RecordingWriter, redact
             lists += kind == "LIST"
             told.relists += kind == "LIST" and lists > 1
             told.lines = writer.lines
+            told.versions[what.target.resource] = (object_.get("metadata") or {}).get("resourceVersion", "")
     except (ClusterRefused, KindMissing) as error:
         if not what.metadata_only:
             raise
         told.left_out[what.target.resource] = str(error)
         _log.warning("%s are left out of the recording: %s", what.target.resource, error)
-
-
-@contextmanager
-def _first_error() -> Iterator[None]:
-    """A task group's errors come in a group; the first one says it."""
-    try:
-        yield
-    except* KamajiEventsError as group:
-        first = group.exceptions[0]
-    else:
-        return
-    raise first

@@ -65,6 +65,12 @@ def crd(plural: str, kind: str, *, namespaced: bool, versions: tuple[str, ...] =
     }
 
 
+def _is_ours(item: Object) -> bool:
+    """Not the cluster's own Services and ConfigMaps."""
+    metadata = item["metadata"]
+    return "ownerReferences" in metadata or any("kamaji" in label for label in metadata.get("labels") or ())
+
+
 class KubeError(Exception):
     """The server refused; with its words."""
 
@@ -224,9 +230,8 @@ class Kube:
         for resource in ("tenantcontrolplanes", "datastores"):
             if await self._serves(path_of(resource)):
                 await self._erase(resource, await self.items(resource))
-        for resource in ("deployments", "jobs", "services", "secrets", "configmaps"):
-            items = [item for item in await self.items(resource) if "ownerReferences" in item["metadata"]]
-            await self._erase(resource, items)
+        for resource in _OWNED[1:]:
+            await self._erase(resource, [item for item in await self.items(resource) if _is_ours(item)])
 
     async def _erase(self, resource: str, items: list[Object]) -> None:
         held = [item for item in items if item["metadata"].get("finalizers")]

@@ -13,7 +13,7 @@ import orjson
 
 from tests.apiserver.kube import Kube, Object
 
-__all__ = ["OperatorActor", "Step", "recorded"]
+__all__ = ["BODIES", "OperatorActor", "Step", "recorded"]
 
 Step = dict[str, Any]
 """One line of a recording."""
@@ -22,11 +22,12 @@ _WHOLE = frozenset({"tenantcontrolplanes", "datastores"})
 _SERVERS = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
             "deletionTimestamp", "deletionGracePeriodSeconds")  # fmt: skip
 """Metadata that a server decides."""
-_BODIES: dict[str, Object] = {
+BODIES: dict[str, Object] = {
     "deployments": {"spec": {"selector": {"matchLabels": {"app": "x"}}, "template": {
         "metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "x", "image": "x"}]}}}},
     "services": {"spec": {"ports": [{"port": 6443}]}},
     "secrets": {"data": {"tls.key": "c2VjcmV0IG9mIHRoZSB0ZXN0cw=="}},
+    "ingresses": {"spec": {"defaultBackend": {"service": {"name": "x", "port": {"number": 6443}}}}},
     "configmaps": {"data": {"kubeadm": "config"}},
     "jobs": {"spec": {"template": {"spec": {
         "restartPolicy": "Never", "containers": [{"name": "x", "image": "x"}]}}}},
@@ -135,7 +136,7 @@ class OperatorActor:
     def _body(self, resource: str, object_: Object) -> Object:
         kept = {name: value for name, value in object_["metadata"].items() if name not in _SERVERS}
         body = {name: value for name, value in object_.items() if name not in {"apiVersion", "kind"}}
-        body |= {"metadata": kept} | _BODIES.get(resource, {})
+        body |= {"metadata": kept} | BODIES.get(resource, {})
         if resource in _WHOLE:
             body |= {"apiVersion": object_["apiVersion"], "kind": object_["kind"]}
         copied: Object = orjson.loads(orjson.dumps(body))
