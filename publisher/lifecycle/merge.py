@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
+
+from msgspec import structs
 
 from publisher.lifecycle.facts import AccessPoint, Facts, Trouble
 from publisher.snapshot.meta import Meta
@@ -11,6 +13,8 @@ from publisher.snapshot.spec import read_spec
 from publisher.snapshot.tcp import Deployment, TcpSnapshot, TcpSpec, TcpStatus
 
 __all__ = ["merged", "seconds_of"]
+
+V = TypeVar("V")
 
 PAUSED = "kamaji.clastix.io/paused"
 SOOT = "kamaji.clastix.io/soot"
@@ -53,13 +57,8 @@ def merged(known: Facts, snapshot: TcpSnapshot, carried: tuple[str, ...]) -> Fac
 
 def _replaced(known: Facts, values: dict[str, Any]) -> Facts:
     """The known facts themselves when nothing moved, so that the caller can compare by identity."""
-    for name, value in values.items():
-        if getattr(known, name) != value:
-            break
-    else:
-        return known
-    fields = {name: getattr(known, name) for name in Facts.__struct_fields__ if name not in values}
-    return Facts(**fields, **values)
+    moved = {name: value for name, value in values.items() if getattr(known, name) != value}
+    return structs.replace(known, **moved) if moved else known
 
 
 def _metadata(values: dict[str, Any], known: Facts, meta: Meta, carried: tuple[str, ...]) -> None:
@@ -88,16 +87,23 @@ def _status(values: dict[str, Any], known: Facts, status: TcpStatus) -> None:
     token = status.kubeadmPhase.bootstrapToken if status.kubeadmPhase else None
     if token is not None and token.checksum:
         values["bootstrap"] = token.checksum
-    certificates = dict(_certificates(status))
+    certificates = _certificates(status)
     if certificates:
-        values["certificates"] = {**known.certificates, **certificates}
-    addons = dict(_addons(status))
+        values["certificates"] = _over(known.certificates, certificates)
+    addons = _addons(status)
     if addons:
-        values["addons"] = {**known.addons, **addons}
+        values["addons"] = _over(known.addons, addons)
     if not (values.get("version") or known.version):
         values["missing"] = _missing(status)
     elif known.missing:
         values["missing"] = ""
+
+
+def _over(known: dict[str, V], seen: dict[str, V]) -> dict[str, V]:
+    """What is seen over what was known; the known itself where they say the same, so that it can be shared."""
+    if seen == known:
+        return known
+    return {**known, **seen}
 
 
 def _resources(values: dict[str, Any], status: TcpStatus) -> None:
@@ -144,31 +150,34 @@ def _storage(values: dict[str, Any], status: TcpStatus) -> None:
         values["credentials"] = storage.config.checksum
 
 
-def _certificates(status: TcpStatus) -> Iterator[tuple[str, str]]:
+def _certificates(status: TcpStatus) -> dict[str, str]:
+    """Checksums by name, without those that are empty."""
+    checksums: dict[str, str] = {}
     found = status.certificates
     if found is not None:
-        for name in _CERTIFICATES:
-            block = getattr(found, name)
+        blocks = (found.ca, found.frontProxyCA, found.sa, found.apiServer, found.apiServerKubeletClient)
+        for name, block in zip(_CERTIFICATES, (*blocks, found.frontProxyClient), strict=True):
             if block is not None and block.checksum:
-                yield name, block.checksum
+                checksums[name] = block.checksum
         for name, block in (found.etcd or {}).items():
             if block is not None and block.checksum:
-                yield f"etcd.{name}", block.checksum
+                checksums[f"etcd.{name}"] = block.checksum
     storage = status.storage.certificate if status.storage else None
     if storage is not None and storage.checksum:
-        yield "datastore", storage.checksum
+        checksums["datastore"] = storage.checksum
     konnectivity = status.addons.konnectivity if status.addons else None
     if konnectivity is not None and konnectivity.certificate is not None and konnectivity.certificate.checksum:
-        yield "konnectivity", konnectivity.certificate.checksum
+        checksums["konnectivity"] = konnectivity.certificate.checksum
+    return checksums
 
 
-def _addons(status: TcpStatus) -> Iterator[tuple[str, bool]]:
-    if status.addons is None:
-        return
-    for name in _ADDONS:
-        block = getattr(status.addons, name)
-        if block is not None and block.enabled is not None:
-            yield name, block.enabled
+def _addons(status: TcpStatus) -> dict[str, bool]:
+    addons = status.addons
+    if addons is None:
+        return {}
+    blocks = (addons.coreDNS, addons.kubeProxy, addons.konnectivity)
+    named = zip(_ADDONS, blocks, strict=True)
+    return {name: block.enabled for name, block in named if block is not None and block.enabled is not None}
 
 
 def _spec(values: dict[str, Any], known: Facts, snapshot: TcpSnapshot) -> None:

@@ -29,7 +29,7 @@ class Tenants:
         self._waiting: set[str] = set()
         """Those of them that only wait for a DataStore's word."""
         self._asking: set[str] = set()
-        """Living ones about which a question is due."""
+        """Those about which a question may be due."""
         self._agenda = Agenda()
 
     def take_up(self, memory: TcpMemory) -> None:
@@ -39,6 +39,7 @@ class Tenants:
             self._context.around.born(memory)
         else:
             self._gone.add(memory.uid)
+            self._asking.add(memory.uid)
             if memory.farewell.clean:
                 self._waiting.add(memory.uid)
         self._schedule(memory)
@@ -97,6 +98,7 @@ class Tenants:
         decisions = tcp.end(memory, snapshot, now, context.policy, epoch=context.epoch, reconstructed=reconstructed)
         context.around.gone(memory)
         self._gone.add(memory.uid)
+        self._asking.add(memory.uid)
         self._note(memory)
         return decisions
 
@@ -164,7 +166,7 @@ class Tenants:
     def looks(self, now: float) -> list[Look]:
         """Questions that are due."""
         asked: list[Look] = []
-        for uid in sorted(self._asking | (self._gone - self._waiting)):
+        for uid in sorted(self._asking):
             memory = self._memories[uid]
             looks = (farewell.ask(memory, now), stalled.ask_for_job(memory, now, self._context.policy))
             asked += [look for look in looks if look is not None]
