@@ -4,7 +4,8 @@ The publisher itself reads by ``publisher.watch.reflector``, which decodes only 
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,7 +61,7 @@ class Followed:
         return self._ask("watch", resourceVersion=version, timeoutSeconds=str(_WATCH_SECONDS))
 
 
-async def follow(source: Source, what: Followed) -> AsyncIterator[Line]:
+async def follow(source: Source, what: Followed) -> AsyncGenerator[Line, None]:
     """List, watch, and go on for ever; list again when the server has forgotten the last version.
 
     Raises:
@@ -71,10 +72,11 @@ async def follow(source: Source, what: Followed) -> AsyncIterator[Line]:
     while True:
         pause = 0.0
         try:
-            async for kind, object_ in _once(source, what, version):
-                yield kind, object_
-                version = "" if kind == "ERROR" else object_["metadata"]["resourceVersion"]
-                what.backoff.worked()
+            async with aclosing(_once(source, what, version)) as lines:
+                async for kind, object_ in lines:
+                    yield kind, object_
+                    version = "" if kind == "ERROR" else object_["metadata"]["resourceVersion"]
+                    what.backoff.worked()
             pause = what.backoff.failed() if what.backoff.failures else 0.0
             what.backoff.failures += 1
         except ResourceExpired:
@@ -84,16 +86,17 @@ async def follow(source: Source, what: Followed) -> AsyncIterator[Line]:
         await asyncio.sleep(pause)
 
 
-async def _once(source: Source, what: Followed, version: str) -> AsyncIterator[Line]:
+async def _once(source: Source, what: Followed, version: str) -> AsyncGenerator[Line, None]:
     """A list when there is no version to go on from, then one watch until its end or its ERROR line."""
     if not version:
         listed = await _list(source, what)
         version = listed["metadata"]["resourceVersion"]
         yield "LIST", listed
-    async for kind, object_ in _watch(source, what, version):
-        yield kind, object_
-        if kind == "ERROR":
-            return
+    async with aclosing(_watch(source, what, version)) as lines:
+        async for kind, object_ in lines:
+            yield kind, object_
+            if kind == "ERROR":
+                return
 
 
 async def _list(source: Source, what: Followed) -> dict[str, Any]:
@@ -109,7 +112,7 @@ async def _list(source: Source, what: Followed) -> dict[str, Any]:
     return listed | {"items": items}
 
 
-async def _watch(source: Source, what: Followed, version: str) -> AsyncIterator[Line]:
+async def _watch(source: Source, what: Followed, version: str) -> AsyncGenerator[Line, None]:
     splitter = LineSplitter()
     async with source.stream(what.watch(version)) as chunks:
         while chunk := await _next(chunks):

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -132,16 +133,16 @@ async def _owned(source: Source, plan: RecordPlan) -> list[Followed]:
 
 async def _write(source: Source, what: Followed, writer: RecordingWriter, redactor: Redactor, told: Recorded) -> None:
     """Write one kind's lines until cancelled, or until it turns out that an owned kind may not be read."""
-    lists = 0
+    resource = what.target.resource
     try:
-        async for kind, object_ in follow(source, what):
-            writer.write(what.target.resource, kind, redactor.object(object_))
-            lists += kind == "LIST"
-            told.relists += kind == "LIST" and lists > 1
-            told.lines = writer.lines
-            told.versions[what.target.resource] = (object_.get("metadata") or {}).get("resourceVersion", "")
+        async with aclosing(follow(source, what)) as lines:
+            async for kind, object_ in lines:
+                writer.write(resource, kind, redactor.object(object_))
+                told.relists += kind == "LIST" and resource in told.versions
+                told.lines = writer.lines
+                told.versions[resource] = (object_.get("metadata") or {}).get("resourceVersion", "")
     except (ClusterRefused, KindMissing) as error:
         if not what.metadata_only:
             raise
-        told.left_out[what.target.resource] = str(error)
-        _log.warning("%s are left out of the recording: %s", what.target.resource, error)
+        told.left_out[resource] = str(error)
+        _log.warning("%s are left out of the recording: %s", resource, error)
