@@ -2,7 +2,7 @@
 
 from publisher.lifecycle.memory import Farewell, OpenOperation, TcpMemory
 from publisher.lifecycle.moment import Moment
-from publisher.lifecycle.operations import open_operation, tell_steps
+from publisher.lifecycle.operations import open_operation, rank, tell_steps
 from publisher.lifecycle.teller import Teller
 
 __all__ = ["begin_deletion", "cancel_open", "finalize", "note_orphaning"]
@@ -40,7 +40,7 @@ def _silence(memory: TcpMemory) -> None:
 
 def cancel_open(memory: TcpMemory, teller: Teller) -> None:
     """End every open operation but the deletion: the object vanished without a word."""
-    for operation in [found for found in memory.operations if found.kind != "delete"]:
+    for operation in sorted((found for found in memory.operations if found.kind != "delete"), key=rank):
         tell_steps(teller, operation)
         memory.operations.remove(operation)
         reason = ("Deleted", "The object is gone.")

@@ -11,6 +11,8 @@ __all__ = ["ask", "conclude", "farewell_due", "question", "take_answer"]
 _PATIENCE = 30.0
 """Seconds after which a question without an answer is asked again."""
 _LONGEST_PAUSE = 30.0
+_BLIND_LOOKS = 5
+"""Answers without a single kind that could be listed before it is left at that, unverified."""
 
 
 def farewell_due(memory: TcpMemory, policy: Policy) -> float | None:
@@ -48,7 +50,7 @@ def take_answer(memory: TcpMemory, answer: LookAnswer, around: Surroundings, now
     farewell.verified, farewell.unverified = answer.verified, answer.unverified
     farewell.leftovers, farewell.left = _names(behind), _names(left)
     farewell.looks += 1
-    farewell.clean = not left
+    farewell.clean = not left and (bool(answer.verified) or farewell.looks >= _BLIND_LOOKS)
     farewell.look_at = now + min(2.0 ** (farewell.looks - 1), _LONGEST_PAUSE)
 
 
@@ -72,14 +74,14 @@ def conclude(memory: TcpMemory, teller: Teller, policy: Policy, around: Surround
         wait: False when nobody will tell any more whether the DataStore lists it.
     """
     farewell, operation = memory.farewell, memory.operation("delete")
-    if farewell is None or not farewell.clean or operation is None:
+    if farewell is None or operation is None or not _certain(farewell, wait=wait):
         return False
     successor = around.namesake(memory)
     used = around.used(memory)
     patient = wait and teller.now < farewell.gone + policy.usage_wait
     if successor is None and used is not False and patient:
         return False
-    verified = successor is None and used is False
+    verified = successor is None and used is False and bool(farewell.verified)
     memory.operations.remove(operation)
     teller.tell(
         "delete.completed",
@@ -95,6 +97,11 @@ def conclude(memory: TcpMemory, teller: Teller, policy: Policy, around: Surround
         namespaceFree=_free(memory, farewell, around),
     )
     return True
+
+
+def _certain(farewell: Farewell, *, wait: bool) -> bool:
+    """Whether nothing is left, or nobody will tell more than that nothing was found."""
+    return farewell.clean or (not wait and farewell.looks > 0 and not farewell.left)
 
 
 def _reason(successor: str | None, *, verified: bool) -> tuple[str, str]:

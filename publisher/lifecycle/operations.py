@@ -13,7 +13,7 @@ from publisher.lifecycle.memory import OpenOperation
 from publisher.lifecycle.moment import Moment
 from publisher.lifecycle.teller import Teller
 
-__all__ = ["STEPS", "judge_open", "judge_opening", "open_operation", "tell_steps"]
+__all__ = ["STEPS", "judge_open", "judge_opening", "open_operation", "rank", "tell_steps"]
 
 STEPS: Final[Mapping[str, tuple[str, ...]]] = {
     "create": ("started",),
@@ -40,6 +40,7 @@ ASKED: Final[Mapping[str, str]] = {
 _ACTING: Final[Mapping[str, str]] = {"upgrade": "Upgrading", "migrate": "Migrating"}
 _REPLICAS = ("scale", "sleep", "wake")
 _REMEMBERED_ROTATIONS = 8
+_RANKS: Final[Mapping[str, int]] = {kind: rank for rank, kind in enumerate(OPERATIONS)}
 
 
 def tell_steps(teller: Teller, operation: OpenOperation) -> None:
@@ -241,12 +242,14 @@ _JUDGES: Final[Mapping[str, Callable[[Moment, OpenOperation], None]]] = {
 
 def judge_open(moment: Moment) -> None:
     """Judge the operations that were opened earlier."""
-    for kind in OPERATIONS:
-        judge = _JUDGES.get(kind)
-        operation = moment.memory.operation(kind)
-        if judge is not None and operation is not None:
-            moment.migrating = moment.migrating or kind == "migrate"
-            judge(moment, operation)
+    for operation in sorted(moment.memory.operations, key=rank):
+        moment.migrating = moment.migrating or operation.kind == "migrate"
+        _JUDGES[operation.kind](moment, operation)
+
+
+def rank(operation: OpenOperation) -> int:
+    """Its place in the order of the contract's table."""
+    return _RANKS[operation.kind]
 
 
 def _begin(moment: Moment, operation: OpenOperation | None) -> None:

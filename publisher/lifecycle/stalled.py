@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from publisher.lifecycle.looks import Found, Look, LookKind
 from publisher.lifecycle.memory import OpenOperation, TcpMemory
-from publisher.lifecycle.operations import STEPS, tell_steps
+from publisher.lifecycle.operations import STEPS, rank, tell_steps
 from publisher.lifecycle.policy import Policy
 from publisher.lifecycle.surroundings import Surroundings
 from publisher.lifecycle.teller import Teller
@@ -45,7 +45,7 @@ def judge_stalled(
     memory: TcpMemory, teller: Teller, policy: Policy, around: Surroundings, *, jobs: tuple[Found, ...] | None = None
 ) -> None:
     """Say which operations are stalled; a migration waits for word of its Job (``jobs``), but not for long."""
-    for operation in list(memory.operations):
+    for operation in sorted(memory.operations, key=rank):
         if operation.stalled or teller.now < operation.opened + policy.limit(operation.kind):
             continue
         if operation.kind == "migrate" and jobs is None and _waits_for_job(memory, teller.now):

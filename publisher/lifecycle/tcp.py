@@ -159,7 +159,8 @@ def _judge(moment: Moment) -> None:
     memory, old, new = moment.memory, moment.old, moment.new
     if not moment.first and old.spec_seen != new.spec_seen and moment.teller.snapshot is not None:
         after = digest(moment.teller.snapshot.spec)
-        moment.paths = moved_paths(memory.spec, after)
+        if old.spec_seen:  # a spec that was never read, or is only recalled from events, is no difference
+            moment.paths = moved_paths(memory.spec, after)
         memory.spec = after
     looping.note_changes(moment)
     judge_open(moment)

@@ -199,7 +199,7 @@ class Tenants:
 
     def finish(self, now: float) -> list[Decision]:
         """Nobody will tell any more: say what can be said without a DataStore's word."""
-        return self.conclude_waiting(now, wait=False)
+        return self.conclude_waiting(now, uids=self._gone, wait=False)
 
     @property
     def living(self) -> list[TcpMemory]:

@@ -182,3 +182,19 @@ def test_nothing_follows_the_end() -> None:
     assert watcher.see(tcp.touch(), "DELETED") == []
     assert watcher.fleet.changed()[tcp.uid] is None
     assert watcher.fleet.next_deadline() is None
+
+
+def test_an_answer_that_could_list_nothing_verifies_nothing() -> None:
+    """It is asked again, and left at that after some tries."""
+    watcher, _ = _gone(Store())
+    everything = ("Deployment", "Service", "ConfigMap", "Secret")
+    said: list[str] = []
+    asked = 0
+    while not said and asked < 20:
+        for look in watcher.looks():
+            asked += 1
+            said += watcher.answer(look, unverified=everything)
+        said += watcher.wait(1)
+    assert said == ["delete.completed"]
+    assert asked == 5
+    assert watcher.last.details["cleanup"] == "unverified"
