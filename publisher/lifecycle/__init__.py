@@ -2,15 +2,16 @@
 
 ::
 
-    fleet.py      the whole: observations, ticks and answers in, decisions out
-    tcp.py        one TenantControlPlane: baseline, first sight, change, deletion
-    operations.py the operations of the contract, each opened once and ended once
-    states.py     the states of the contract, in the order of their table
-    looping.py    changes that nobody asked for, again and again
-    stalled.py    what can be read about an operation that takes too long
-    farewell.py   from the object's end to the end of what it owned
-    store.py      one DataStore
-    facts.py      what is compared, merged of what is seen and what was known
-    memory.py     what is remembered of each object
-    teller.py     numbers and names decisions
+    fleet.py       the whole: observations, ticks and answers in, decisions out
+    tenants.py     every TenantControlPlane that is known; stores.py every DataStore
+    tcp.py         one TenantControlPlane: baseline, first sight, change and end; store.py one DataStore
+    merge.py       a snapshot over what was known: facts.py
+    judging.py     open operations, opening.py new ones; operations.py what they share
+    states.py      the states, in the order of their table, with readiness.py, looping.py and bootstrap.py
+    deletion.py    to the end of the object; farewell.py to the end of what it owned
+    clockwork.py   what time alone decides; stalled.py what can be read about what takes too long; agenda.py when
+    surroundings.py namesakes, neighbours and DataStores of an object
+    looks.py       questions that only the API server can answer
+    memory.py      what is remembered of each object; recall.py the same made anew of the history
+    teller.py      numbers, names and dresses each decision: decision.py
 """

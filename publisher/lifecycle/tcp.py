@@ -3,10 +3,12 @@
 from publisher.lifecycle import deletion, looping
 from publisher.lifecycle.decision import Decision
 from publisher.lifecycle.facts import Facts
+from publisher.lifecycle.judging import judge_open
 from publisher.lifecycle.memory import OpenOperation, TcpMemory
 from publisher.lifecycle.merge import merged, seconds_of
 from publisher.lifecycle.moment import Moment
-from publisher.lifecycle.operations import judge_open, judge_opening, open_operation, tell_steps
+from publisher.lifecycle.opening import judge_opening
+from publisher.lifecycle.operations import open_operation, tell_steps
 from publisher.lifecycle.policy import Policy
 from publisher.lifecycle.states import begin_silently, judge_pause, judge_states
 from publisher.lifecycle.teller import Teller
