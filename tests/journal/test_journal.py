@@ -162,7 +162,10 @@ async def test_a_late_batch_of_a_former_leader_is_let_go(place: Place) -> None:
         async with place.broker.publisher() as publisher:
             late = Record(Kind.DELTA, 1, 2, writer=1, payload=batch(99))
             await publisher.publish(journal_message(place, encode(late)), exchange="")
+        arrived = arrival(term, Kind.DELTA)
         await term.commit(batch(2))
+        await arrived.wait()
+        assert term._token.held == 5  # terms 1 and 2, batches 1 and 2, the end of batch 1
     async with leading(place) as term:
         assert (dict(term.recovered.objects), term.next) == ({"a": b"2"}, 3)
     assert await place.told() == ["1.0", "2.0"]
@@ -266,3 +269,25 @@ async def test_a_cancelled_commit_leaves_nothing_half_done(place: Place) -> None
     told = await place.told()
     assert told[0] == "1.0"
     assert set(told[1:]) == ({f"2.{event}" for event in range(50)} if number == 2 else set())
+
+
+async def test_a_stop_between_a_batch_and_its_events_does_not_call_it_out(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Leaving gracefully notes the end of a batch only when its events are confirmed."""
+    async with leading(place) as term:
+        stuck = asyncio.Event()
+
+        async def publish_never(_: object) -> None:
+            stuck.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(term, "_publish", publish_never)
+        committing = asyncio.ensure_future(term.commit(batch(1)))
+        await stuck.wait()
+        committing.cancel()
+        await asyncio.gather(committing, return_exceptions=True)
+    assert await place.told() == []
+    async with leading(place):
+        pass
+    assert await place.told() == ["1.0"]
