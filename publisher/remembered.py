@@ -38,4 +38,5 @@ def fleet_from(recovered: Recovered, policy: Policy) -> Fleet:
             f"the memory of an object cannot be read ({error}); 'kamaji-events journal export' saves what there is, "
             "'journal reset' begins anew"
         ) from error
-    return Fleet.restore(policy, memories, epoch=epoch, synced=recovered.versions)
+    recalled_until = None if recovered.lost is None else recovered.unwatched_since
+    return Fleet.restore(policy, memories, epoch=epoch, synced=recovered.versions, recalled_until=recalled_until)

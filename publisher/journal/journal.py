@@ -106,10 +106,10 @@ class Journal:
             try:
                 await patience.waiting_for(token.active())
                 found = read(await token.read())
-                if found.empty and known is None:
+                if known is None and (found.empty or (found.lost is not None and not found.objects)):
                     known = await recollect(broker, self._layout.history, self._cluster)
                 if self._believable(found, known if found.empty else None, late=patience.over):
-                    return token, found, known if found.empty else None
+                    return token, found, known
             except BaseException:
                 await token.__aexit__(None, None, None)
                 raise
@@ -131,8 +131,11 @@ class Journal:
     def _recovered(self, found: Memorized, known: Recollection | None) -> Recovered:
         own = found.writer == self._writer and not found.empty
         former = max(found.term, known.term if known is not None else 0)
-        lost, facts = found.lost, found.facts
-        if known is not None:
+        lost, facts, objects = found.lost, found.facts, found.objects
+        written = found.written / 1000 if found.written else None
+        if known is not None and (found.empty or lost is not None):
+            objects, written = known.objects, known.last
+        if known is not None and found.empty:
             facts = {"epoch": str(known.epoch)}
             lost = (
                 f"the journal {self._queue} is empty, yet the history holds {known.events} events of this cluster, "
@@ -143,10 +146,10 @@ class Journal:
             own=found.number if own else None,
             first=not found.number and lost is None,
             lost=lost,
-            objects=found.objects,
+            objects=objects,
             versions=found.versions,
             facts=facts,
-            unwatched_since=found.written / 1000 if found.written else None,
+            unwatched_since=written,
         )
 
 

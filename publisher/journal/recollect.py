@@ -1,12 +1,14 @@
-"""What the history knows of a cluster: asked only when the journal is empty."""
+"""What the history knows of a cluster: asked only when the journal's memory is lost."""
 
-from dataclasses import dataclass
-
-import orjson
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from kamaji_events.broker.connection import Broker
 from kamaji_events.broker.history import Replay
-from kamaji_events.errors import TopologyMissing
+from kamaji_events.errors import EnvelopeError, TopologyMissing
+from kamaji_events.event import Event
+from publisher.lifecycle.recall import Recall
+from publisher.remembered import encode
 
 __all__ = ["Recollection", "recollect"]
 
@@ -24,6 +26,10 @@ class Recollection:
     """The greatest epoch of its events."""
     events: int = 0
     """How many of its events the history has."""
+    last: float = 0.0
+    """When the last of them happened, in seconds since 1970."""
+    objects: Mapping[str, bytes] = field(default_factory=dict)
+    """Encoded memory of each object, as far as events tell."""
 
 
 async def recollect(broker: Broker, stream: str, cluster: str) -> Recollection | None:
@@ -37,18 +43,20 @@ async def recollect(broker: Broker, stream: str, cluster: str) -> Recollection |
     Raises:
         BrokerUnavailable: the connection was lost.
     """
-    known = Recollection()
+    known, recall = Recollection(), Recall()
     try:
         async with (
             broker.another("kamaji-events journal, history") as reader,
             Replay(reader, stream, ago=None) as replay,
         ):
             async for incoming in replay:
-                if _is_of(incoming.routing_key, cluster):
-                    known = _more(known, incoming.body)
+                if _is_of(incoming.routing_key, cluster) and (event := _readable(incoming.body)) is not None:
+                    known = _more(known, event)
+                    recall.take(event)
     except TopologyMissing:
         return None
-    return known if known.events else None
+    objects = {key: encode(memory) for key, memory in recall.memories().items()}
+    return replace(known, objects=objects) if known.events else None
 
 
 def _is_of(key: str, cluster: str) -> bool:
@@ -56,12 +64,20 @@ def _is_of(key: str, cluster: str) -> bool:
     return len(words) > _CLUSTER_WORD and words[_CLUSTER_WORD] == cluster
 
 
-def _more(known: Recollection, body: bytes) -> Recollection:
+def _readable(body: bytes) -> Event | None:
+    """A publisher's event; a consumer's tells nothing of a publisher."""
     try:
-        event = orjson.loads(body)
-        term, epoch = event.get("kamajiterm"), int(str(event.get("sequence")).partition("-")[0])
-    except (ValueError, AttributeError):
-        return known
-    if not isinstance(term, int):  # a consumer's event tells nothing of a publisher
-        return known
-    return Recollection(max(known.term, term), max(known.epoch, epoch), known.events + 1)
+        event = Event.from_bytes(body)
+    except EnvelopeError:
+        return None
+    return event if event.term is not None else None
+
+
+def _more(known: Recollection, event: Event) -> Recollection:
+    epoch = (event.sequence or "").partition("-")[0]
+    return Recollection(
+        term=max(known.term, event.term or 0),
+        epoch=max(known.epoch, int(epoch) if epoch.isdigit() else 0),
+        events=known.events + 1,
+        last=max(known.last, event.time.timestamp() if event.time is not None else 0.0),
+    )
