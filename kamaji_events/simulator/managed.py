@@ -3,7 +3,7 @@
 Simpler than the real server's: lists are one field, and nobody is refused for a conflict.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kamaji_events.simulator.kinds import Kind
@@ -12,72 +12,76 @@ from kamaji_events.simulator.version import Object
 __all__ = ["manage"]
 
 _Path = tuple[str, ...]
-_NOT_MANAGED = frozenset({"apiVersion", "kind"})
+_NOT_MANAGED = frozenset({"apiVersion", "kind", "metadata"})
 _METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
+_ABSENT = object()
 
 
 def manage(content: Object, old: Object | None, manager: str, now: str, *, kind: Kind, status: bool) -> None:
     """Note in an object that a manager changed it.
 
     Args:
-        content: the object as it is written; it gets the new ``managedFields``.
+        content: the object as it is written; its ``managedFields`` are brought up to date in place.
         old: as it was; None when it is created.
         manager: who writes.
         now: when, as a timestamp.
         kind: its kind.
         status: the status subresource is written.
     """
-    after, before = dict(_leaves(content)), dict(_leaves(old or {}))
-    changed = {path for path, value in after.items() if before.get(path, _ABSENT) != value}
-    entries = []
-    mine: set[_Path] = set(changed)
-    for entry in content["metadata"].get("managedFields") or ():
-        paths = set(_paths(entry["fieldsV1"]))
-        if entry["manager"] == manager and (entry.get("subresource") == "status") is status:
-            mine |= paths & after.keys()
-        elif kept := (paths - changed) & after.keys():
-            entries.append({**entry, "fieldsV1": _tree(kept)})
-    if mine:
-        entry = {"apiVersion": kind.api_version, "fieldsType": "FieldsV1", "fieldsV1": _tree(mine)}
-        entry |= {"manager": manager, "operation": "Update", "time": now}
-        entries.append(entry | ({"subresource": "status"} if status else {}))
-    content["metadata"]["managedFields"] = entries
+    written, removed = [], []
+    for path, there in _changes(_managed(content), _managed(old or {"metadata": {}})):
+        (written if there else removed).append(path)
+    entries = content["metadata"].get("managedFields") or []
+    mine = next((entry for entry in entries if _is_of(entry, manager, status=status)), None)
+    for entry in entries:
+        for path in (*removed, *(() if entry is mine else written)):
+            _take_out(entry["fieldsV1"], path)
+    if written and mine is None:
+        mine = {"apiVersion": kind.api_version, "fieldsType": "FieldsV1", "fieldsV1": {}}
+        mine |= {"manager": manager, "operation": "Update"} | ({"subresource": "status"} if status else {})
+        entries.append(mine)
+    if mine is not None:
+        mine["time"] = now
+        for path in written:
+            _put_in(mine["fieldsV1"], path)
+    content["metadata"]["managedFields"] = [entry for entry in entries if entry["fieldsV1"]]
 
 
-_ABSENT = object()
+def _is_of(entry: Object, manager: str, *, status: bool) -> bool:
+    return bool(entry["manager"] == manager and ("subresource" in entry) is status)
 
 
-def _leaves(content: Object) -> Iterator[tuple[_Path, Any]]:
-    for key, value in content.items():
-        if key == "metadata":
-            for name in _METADATA:
-                if name in value:
-                    yield from _below(("metadata", name), value[name])
-        elif key not in _NOT_MANAGED:
-            yield from _below((key,), value)
+def _managed(content: Object) -> Object:
+    """What managers own of an object."""
+    metadata = content["metadata"]
+    shown = {name: metadata[name] for name in _METADATA if name in metadata}
+    return {key: value for key, value in content.items() if key not in _NOT_MANAGED} | {"metadata": shown}
 
 
-def _below(path: _Path, value: Any) -> Iterator[tuple[_Path, Any]]:
-    if isinstance(value, dict) and value:
-        for key, inner in value.items():
-            yield from _below((*path, key), inner)
-    else:
-        yield path, value
-
-
-def _tree(paths: set[_Path]) -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    for path in sorted(paths):
-        node = tree
-        for word in path:
-            node = node.setdefault(f"f:{word}", {})
-    return tree
-
-
-def _paths(tree: dict[str, Any], above: _Path = ()) -> Iterator[_Path]:
-    if not tree and above:
-        yield above
-    for key, inner in tree.items():
-        if key == ".":
+def _changes(new: Mapping[str, Any], old: Mapping[str, Any], above: _Path = ()) -> Iterator[tuple[_Path, bool]]:
+    """Paths that differ, and whether there is something now."""
+    for key, value in new.items():
+        before = old.get(key, _ABSENT)
+        if value == before:
             continue
-        yield from _paths(inner, (*above, key.removeprefix("f:")))
+        if isinstance(value, dict) and value:
+            yield from _changes(value, before if isinstance(before, dict) else {}, (*above, key))
+        else:
+            yield (*above, key), True
+    yield from (((*above, key), False) for key in old if key not in new)
+
+
+def _put_in(tree: Object, path: _Path) -> None:
+    for word in path:
+        tree = tree.setdefault(f"f:{word}", {})
+
+
+def _take_out(tree: Object, path: _Path) -> None:
+    """Remove a path and what is below it, and what is left without anything by that."""
+    key = f"f:{path[0]}"
+    if key not in tree:
+        return
+    if len(path) > 1:
+        _take_out(tree[key], path[1:])
+    if len(path) == 1 or not tree[key]:
+        del tree[key]

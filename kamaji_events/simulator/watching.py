@@ -106,7 +106,8 @@ class Watch:
         return min(regular, last) if last > now else regular
 
     async def _bookmark(self, number: int) -> None:
-        if self.store.version >= number:
+        """A real server drops bookmarks that are no newer than the watch's own beginning."""
+        if self.store.version > number:
             await self.out.write(self.view.bookmark(self.store.version))
 
     async def _begin(self) -> tuple[int, int] | None:
@@ -134,7 +135,7 @@ class Watch:
         for start in range(0, len(selected), _BATCH):
             some = selected[start : start + _BATCH]
             await self.out.write(b"".join(self.view.line("ADDED", version) for version in some))
-        if self.options.initial_events and self.options.bookmarks:
+        if self.options.bookmarks and (self.options.initial_events or self.options.number == 0):
             await self.out.write(self.view.bookmark(number, end=True))
 
     def _lines(self, changes: list[Past], number: int) -> Iterator[bytes]:

@@ -295,15 +295,23 @@ class WatchBehaviour:
 
     async def test_a_bookmark_before_the_end(self, api: ApiServer) -> None:
         """A watch that asks for bookmarks gets one before its time is over, with a version that it may resume from."""
-        await api.create("a")
         version = await api.version()
+        await api.create("a")
         told = await api.told(resourceVersion=version, allowWatchBookmarks="true", timeoutSeconds=4)
 
-        assert [line["type"] for line in told] == ["BOOKMARK"]
-        shown = told[0]["object"]
+        assert [line["type"] for line in told] == ["ADDED", "BOOKMARK"]
+        shown = told[1]["object"]
         assert (shown["kind"], shown["apiVersion"]) == ("TenantControlPlane", "kamaji.clastix.io/v1alpha1")
         assert set(shown["metadata"]) == {"resourceVersion"}
-        assert int(shown["metadata"]["resourceVersion"]) >= int(version)
+        assert int(shown["metadata"]["resourceVersion"]) >= numbers(told)[0]
+
+    async def test_version_0_with_bookmarks(self, api: ApiServer) -> None:
+        """A watch from 0 that asks for bookmarks is told where its first state ends, as a streaming list is."""
+        await api.create("a")
+        told = await api.told(resourceVersion="0", allowWatchBookmarks="true")
+
+        assert [line["type"] for line in told[:2]] == ["ADDED", "BOOKMARK"]
+        assert told[1]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
     async def test_no_bookmark_unless_asked_for(self, api: ApiServer) -> None:
         """A watch that does not ask for bookmarks gets none."""
