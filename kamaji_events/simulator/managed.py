@@ -28,7 +28,8 @@ def manage(content: Object, old: Object | None, manager: str, now: str, *, kind:
         kind: its kind.
         status: the status subresource is written.
     """
-    written, removed = [], []
+    written: list[_Path] = []
+    removed: list[_Path] = []
     for path, there in _changes(_managed(content), _managed(old or {"metadata": {}})):
         (written if there else removed).append(path)
     entries = content["metadata"].get("managedFields") or []

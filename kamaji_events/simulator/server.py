@@ -65,6 +65,7 @@ class Simulator:
         """How often each (verb, plural) was asked for; discovery is ("get", "")."""
         self._runner: web.AppRunner | None = None
         self._jitter = random.Random(0)
+        self._opened = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         await self.come_up()
@@ -104,6 +105,12 @@ class Simulator:
     def open_watches(self) -> Counter[str]:
         """How many watches of each plural are open."""
         return Counter(watch.resource for watch in self._watches)
+
+    async def watched(self, *resources: str) -> None:
+        """Wait until each of these kinds is being watched."""
+        while any(not self.open_watches[resource] for resource in resources):
+            self._opened.clear()
+            await self._opened.wait()
 
     def kubeconfig(self, path: Path) -> Path:
         """Write a kubeconfig of this server, with its token; gives the path back."""
@@ -164,6 +171,7 @@ class Simulator:
         )
         opened = OpenWatch(watch, wire)
         self._watches.add(opened)
+        self._opened.set()
         try:
             await watch.run()
         finally:
