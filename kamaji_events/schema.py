@@ -17,7 +17,7 @@ _TEXT = {"type": "string"}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _TIME_OR_NULL = {"type": ["string", "null"], "format": "date-time"}
 _TEXTS_BY_NAME = {"type": "object", "additionalProperties": _TEXT}
-_COUNT_OR_NULL = {"type": ["integer", "null"], "minimum": 0}
+_NUMBER_OR_NULL = {"type": ["integer", "null"]}
 
 
 def schema_of(event: EventType, *, base: str = SCHEMA_BASE) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _object(kind: Kind) -> dict[str, Any]:
             "namespace": _TEXT_OR_NULL,
             "name": _TEXT,
             "uid": _TEXT,
-            "generation": _COUNT_OR_NULL,
+            "generation": _NUMBER_OR_NULL,
             "resourceVersion": {**_TEXT_OR_NULL, "description": "the one that it is concluded from, if any"},
             "labels": _TEXTS_BY_NAME,
             "annotations": {**_TEXTS_BY_NAME, "description": "those that the publisher is told to carry"},

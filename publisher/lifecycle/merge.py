@@ -33,7 +33,7 @@ def seconds_of(text: str | None) -> float:
         found = datetime.fromisoformat(text) if text else None
     except ValueError:
         return 0.0
-    return found.timestamp() if found is not None and found.tzinfo is not None else 0.0
+    return max(found.timestamp(), 0.0) if found is not None and found.tzinfo is not None else 0.0
 
 
 def merged(known: Facts, snapshot: TcpSnapshot, carried: tuple[str, ...]) -> Facts:

@@ -28,7 +28,7 @@ def _rise(moment: Moment) -> None:
         return
     memory.ready, memory.unclear = True, False
     reason = ("Serving", f"Status {new.word or 'unknown'}, {new.ready} of {new.wanted} replicas are ready.")
-    moment.teller.tell("state.ready", reason=reason, seconds=_transition(moment, "True"))
+    moment.teller.tell("state.ready", reason=reason, change=_moved_word(moment), seconds=_transition(moment, "True"))
 
 
 def _fall(moment: Moment) -> bool:
@@ -41,8 +41,15 @@ def _fall(moment: Moment) -> bool:
         reason = ("Sleeping", "No replica is wanted.")
     else:
         reason = ("Unavailable", f"Status {new.word or 'unknown'}, {new.ready} of {new.wanted} replicas are ready.")
-    moment.teller.tell("state.notready", reason=reason, seconds=_transition(moment, "False"))
+    moment.teller.tell(
+        "state.notready", reason=reason, change=_moved_word(moment), seconds=_transition(moment, "False")
+    )
     return True
+
+
+def _moved_word(moment: Moment) -> tuple[str, str | None, str] | None:
+    old, new = moment.old.word, moment.new.word
+    return ("status.kubernetesResources.version.status", old or None, new) if old != new else None
 
 
 def _transition(moment: Moment, status: str) -> float | None:

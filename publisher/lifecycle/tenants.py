@@ -50,13 +50,22 @@ class Tenants:
         if known is None:
             return self._new(snapshot, now, baseline=baseline, reconstructed=listed and not baseline)
         context = self._context
-        if known.farewell is not None or (not listed and _older(snapshot, known, context.epoch)):
+        if known.farewell is not None:
+            return self._seen_again(known, snapshot, now, listed=listed)
+        if not listed and _older(snapshot, known, context.epoch):
             return []
         decisions = tcp.change(known, snapshot, now, context.policy, epoch=context.epoch, reconstructed=listed)
         if decisions is None:
             return []
         self._note(known)
         return decisions
+
+    def _seen_again(self, known: TcpMemory, snapshot: TcpSnapshot, now: float, *, listed: bool) -> list[Decision]:
+        """An object that is gone: a late line says nothing; after a step back in time it lives once more."""
+        if not listed or known.epoch == self._context.epoch:
+            return []
+        self._forget(known)
+        return self._new(snapshot, now, baseline=False, reconstructed=True)
 
     def _new(self, snapshot: TcpSnapshot, now: float, *, baseline: bool, reconstructed: bool) -> list[Decision]:
         context = self._context

@@ -228,3 +228,16 @@ def test_a_list_that_begins_again_forgets_its_first_half() -> None:
     watcher = Watcher(first, second)
     assert watcher.relist(first, second) == []
     assert watcher.fleet.counts()["tenantcontrolplanes"] == 2
+
+
+def test_an_object_that_lives_again_after_a_step_back_in_time() -> None:
+    """It was gone, and what it owned was still being looked for."""
+    tcp = Tcp().running()
+    watcher = Watcher(tcp)
+    watcher.see(tcp.delete())
+    watcher.see(tcp.touch(), "DELETED")
+    assert watcher.relist(tcp) == []
+    restored = Tcp(uid=tcp.uid).running()
+    assert watcher.relist(restored, rewound="200")[:3] == ["create.started", "create.completed", "state.ready"]
+    assert watcher.fleet.counts()["tenantcontrolplanes"] == 1
+    assert watcher.see(restored.touch()) == []
