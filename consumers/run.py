@@ -102,6 +102,7 @@ class Service:
                 await self._session()
             except (BrokerError, BaseExceptionGroup) as error:
                 lost = _broker_error(error)
+                _still_wanted()
                 ever = ever or self._problem is None
                 if isinstance(lost, BrokerRefused) and not ever:
                     raise lost from error
@@ -221,6 +222,13 @@ def _broker_error(error: BaseException) -> BrokerError:
             raise _only(rest)
         return _broker_error(error.exceptions[0])
     raise error
+
+
+def _still_wanted() -> None:
+    """Before Python 3.13 a task group that fails while it is cancelled swallows the cancellation."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _only(error: BaseException) -> BaseException:

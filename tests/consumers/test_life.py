@@ -104,7 +104,7 @@ async def test_lost_connections_come_back_and_deliveries_go_on(scene: Stage) -> 
     """Every connection is cut twice: the service connects again and what was in flight comes again."""
     async with receiver() as hook, Proxy.to(scene.url) as proxy:
         scene.write(scene.subscription(hook.url))
-        async with scene.service(url=proxy.url) as service:
+        async with scene.service(amqp_url=proxy.url) as service:
             for number in range(3):
                 await scene.publish(*[scene.event(f"{number}.{n}") for n in range(20)])
                 await until(lambda: len(set(_ids(hook.requests))) == 20 * (number + 1), hook.arrived)  # noqa: B023

@@ -22,6 +22,7 @@ from kamaji_events.broker.wire import Outgoing
 from kamaji_events.catalogue import Kind, lookup
 from kamaji_events.envelope import Message, encode
 from kamaji_events.identity import sequence
+from tests.support.cut_proxy import Proxy
 from tests.support.rabbit import fresh
 
 __all__ = ["Stage", "new_house", "settled_house", "stage", "until"]
@@ -146,19 +147,34 @@ class Stage:
         """Messages that wait in a queue."""
         return await declare.message_count(self.broker, queue)
 
-    @asynccontextmanager
-    async def service(self, *, url: str | None = None, instance: str = "w", **settings: Any) -> AsyncIterator[Service]:
-        """A running service that serves; it is stopped gracefully."""
+    def made(self, **settings: Any) -> Service:
+        """A service, not yet running."""
         given: dict[str, Any] = {"health_host": "127.0.0.1", "health_port": 0, "subscriptions": self.file}
-        given |= {"amqp_url": url or self.url, "allow": ("127.0.0.1/32",), "reload_interval": 3600.0}
-        given |= {"instance": instance, "drain_timeout": 5.0, "group": self.mark}
-        service = Service(ConsumerSettings(**(given | settings)), house=self.house)
+        given |= {"amqp_url": self.url, "allow": ("127.0.0.1/32",), "reload_interval": 3600.0}
+        given |= {"instance": "w", "drain_timeout": 5.0, "group": self.mark}
+        return Service(ConsumerSettings(**(given | settings)), house=self.house)
+
+    @asynccontextmanager
+    async def service(self, **settings: Any) -> AsyncIterator[Service]:
+        """A running service that serves; it is stopped gracefully."""
+        service = self.made(**settings)
         async with asyncio.TaskGroup() as tasks:
             task = tasks.create_task(service.run())
             await service.serving.wait()
             yield service
             service.stop()
             await task
+
+    @asynccontextmanager
+    async def killed(self, **settings: Any) -> AsyncIterator[Service]:
+        """A running service that ends as a killed process does: its connections are cut, nothing is finished."""
+        async with Proxy.to(self.url) as proxy, asyncio.TaskGroup() as tasks:
+            service = self.made(amqp_url=proxy.url, **settings)
+            task = tasks.create_task(service.run())
+            await service.serving.wait()
+            yield service
+            proxy.cut()
+            task.cancel()
 
 
 async def until(met: Callable[[], bool], changed: asyncio.Event) -> None:
@@ -171,11 +187,14 @@ async def until(met: Callable[[], bool], changed: asyncio.Event) -> None:
 @asynccontextmanager
 async def stage(url: str, house: House, folder: Path) -> AsyncIterator[Stage]:
     """A stage whose subscriptions' queues are deleted at the end."""
-    async with connect(url, name="test stage") as broker:
-        made = Stage(url, broker, house, folder)
-        try:
+    made: Stage | None = None
+    try:
+        async with connect(url, name="test stage") as broker:
+            made = Stage(url, broker, house, folder)
             yield made
-        finally:
-            names = [house.layout.queue(name, version) for name in made.names for version in (1, 2, 3)]
-            names += [house.layout.dead_letters(name) for name in made.names]
-            await declare.delete(broker, Topology(queues=tuple(Queue(name) for name in names)))
+    finally:
+        if made is not None:  # the test may have killed the broker under the first connection
+            async with connect(url, name="test stage's end") as broker:
+                names = [house.layout.queue(name, version) for name in made.names for version in (1, 2, 3)]
+                names += [house.layout.dead_letters(name) for name in made.names]
+                await declare.delete(broker, Topology(queues=tuple(Queue(name) for name in names)))
