@@ -14,8 +14,9 @@ __all__ = ["Condition", "PublisherCollector"]
 class Condition:
     """What is known about the service's parts; each has a problem in one line, or none."""
 
-    def __init__(self, watches: Watches) -> None:
+    def __init__(self, watches: Watches, pipeline: Pipeline) -> None:
         self._watches = watches
+        self._pipeline = pipeline
         self.broker: str | None = "not connected to RabbitMQ yet"
         """Why nothing can be published, None while a leader could publish."""
         self.leading = False
@@ -30,7 +31,10 @@ class Condition:
         """Why this replica neither publishes nor could take over; None when it does or could."""
         if self.broker is not None:
             return self.broker
-        return self._watches.problem if self.leading else None
+        if not self.leading:
+            return None
+        problems = (self._pipeline.problem, self._watches.problem)
+        return "; ".join(problem for problem in problems if problem) or None
 
 
 class PublisherCollector(Collector):

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from kamaji_events.errors import ClusterError, ClusterRefused
-from publisher.memory import Recovered
 from publisher.watch.discovery import cluster_uid
 from publisher.watch.source import Source
 
@@ -19,13 +18,17 @@ CLUSTER: Final = "cluster"
 """The fact under which the uid is remembered."""
 
 
-async def check_same_cluster(source: Source, recovered: Recovered) -> Mapping[str, str]:
+async def check_same_cluster(source: Source, facts: Mapping[str, str]) -> Mapping[str, str]:
     """Compare, and give back what should be remembered of it.
+
+    Args:
+        source: the API server.
+        facts: what is remembered, see ``publisher.memory.Delta.facts``.
 
     Raises:
         ClusterRefused: the API server is another cluster's.
     """
-    remembered = recovered.facts.get(CLUSTER)
+    remembered = facts.get(CLUSTER)
     try:
         uid = await cluster_uid(source)
     except ClusterError:

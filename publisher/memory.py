@@ -7,12 +7,15 @@ A ``Memory`` is the leader's token, outbox and store in one. The journal in the 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from kamaji_events.broker.connection import Broker
 from kamaji_events.envelope import Message
 
-__all__ = ["Delta", "Memory", "Recovered", "Term"]
+__all__ = ["BLOCKED", "Delta", "Memory", "Recovered", "Term"]
+
+BLOCKED: Final = "RabbitMQ holds publishers up: a memory or disk alarm (rabbitmq-diagnostics alarms)"
+"""The problem of a term whose connection is blocked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,10 @@ class Term(Protocol):
     @property
     def next(self) -> int:
         """The number that the next delta gets."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why the broker does not take the batch that is on its way; None while all is well."""
 
     async def commit(self, delta: Delta) -> None:
         """Remember a batch, publish its events, and return once every confirm is there.

@@ -13,6 +13,7 @@ the broker is away nothing is concluded, changes wait in the buffer, and batches
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ from publisher.lifecycle.decision import Decision
 from publisher.lifecycle.fleet import Fleet
 from publisher.lifecycle.looks import LookAnswer
 from publisher.memory import Recovered, Term
-from publisher.observation import Changed, SyncEnded
+from publisher.observation import Changed, Observation, Resource, SyncEnded, SyncStarted
 from publisher.outbox import Outbox
 from publisher.questions import Questions
 from publisher.remembered import EPOCH, encode
@@ -75,7 +76,9 @@ class Pipeline:
         self._fleet: Fleet | None = None
         self._instance: InstanceEvents | None = None
         self._term = 0
-        self._unwatched_since: float | None = None
+        self._leading: Term | None = None
+        self._unwatched_since: dict[Resource, float] = {}
+        self._reconstructed: Counter[Resource] = Counter()
         self._alive_at = 0.0
         self._stored_at = 0.0
         self._facts: dict[str, str] = {}
@@ -94,6 +97,11 @@ class Pipeline:
         """Batches that are decided and not yet safe."""
         return len(self._outbox)
 
+    @property
+    def problem(self) -> str | None:
+        """Why batches do not go out though this replica leads; None when they do."""
+        return self._leading.problem if self._leading is not None else None
+
     def counts(self) -> Mapping[str, Any]:
         """What ``Fleet.counts`` says; empty before the first leadership."""
         return self._fleet.counts() if self._fleet is not None else {}
@@ -108,18 +116,26 @@ class Pipeline:
         Raises:
             BrokerError: why it is over.
         """
-        self._facts = dict(facts)
+        self.know(facts)
         await self._begin(term.recovered)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(term.keep(), name="keep the token")
-            group.create_task(self._judge(), name="judge")
-            group.create_task(self._commit(term), name="commit")
-            group.create_task(self._questions.run(self._buffer), name="questions")
+        self._leading = term
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(term.keep(), name="keep the token")
+                group.create_task(self._judge(), name="judge")
+                group.create_task(self._commit(term), name="commit")
+                group.create_task(self._questions.run(self._buffer), name="questions")
+        finally:
+            self._leading = None
+
+    def know(self, facts: Mapping[str, str]) -> None:
+        """What is to be remembered beside objects and versions, from the next batch on."""
+        self._facts = dict(facts)
 
     async def _begin(self, recovered: Recovered) -> None:
         now = self._clock()
         if recovered.own is not None and self._fleet is not None:
-            await self._outbox.recovered(recovered.own)
+            self._outbox.recovered(recovered.own)
         else:
             await self._start_over(recovered)
         if recovered.term == self._term:
@@ -136,7 +152,7 @@ class Pipeline:
         notices = [Notice("state.leading", now, {"term": recovered.term})]
         if recovered.lost is not None:
             notices.append(_lost(recovered.lost, self._fleet_now.epoch, now))
-        await self._outbox.put(self._batch(notices), wait=False)
+        self._outbox.put(self._batch(notices))
 
     async def _start_over(self, recovered: Recovered) -> None:
         """Take up what is remembered: nothing that was decided here was ever told, or somebody else told it."""
@@ -144,18 +160,20 @@ class Pipeline:
         self._questions.forget()
         self._fleet = self._make_fleet(recovered)
         self._versions = dict(recovered.versions)
-        self._unwatched_since = recovered.unwatched_since
+        since = recovered.unwatched_since
+        self._unwatched_since = {} if since is None else dict.fromkeys(Resource, since)
         await self._watches.restart(self._versions)
 
     async def _judge(self) -> None:
         while True:
+            await self._outbox.room()
             await self._buffer.wait(self._patience())
             items = self._buffer.take(self._settings.batch_changes)
             said = self._conclude(items)
             batch = self._batch(said)
             if said or batch.changed or self._version_is_old():
                 self._stored_at = self._clock()
-                await self._outbox.put(batch)
+                self._outbox.put(batch)  # nothing was awaited since the buffer was asked: no end can come between
             if self._buffer.overflowed.is_set() and not len(self._buffer):
                 _log.warning("more changes came than can wait: the watches are read anew from the last judged version")
                 await self._watches.restart(self._versions)
@@ -196,24 +214,31 @@ class Pipeline:
         decisions: list[Decision | Notice] = list(self._fleet_now.observe(item, now))
         if self._fleet_now.epoch != epoch:
             decisions.insert(0, _lost(REWOUND, self._fleet_now.epoch, now))
+        self._count(item, decisions)
         if isinstance(item, Changed):
             self.judged += 1
+            self._unwatched_since.pop(item.resource, None)
             self._versions[item.resource] = item.change.resource_version
         elif isinstance(item, SyncEnded):
             self._versions[item.resource] = item.resource_version
-            decisions.append(self._synced(item, decisions, now))
+            decisions.append(self._synced(item, now))
         return decisions
 
-    def _synced(self, ended: SyncEnded, decisions: Sequence[Decision | Notice], now: float) -> Notice:
-        unwatched = ended.unwatched
-        if self._unwatched_since is not None:
-            unwatched = max(unwatched, now - self._unwatched_since)
-        reconstructed = sum(isinstance(item, Decision) and item.reconstructed for item in decisions)
+    def _count(self, item: Observation[Any], decisions: Sequence[Decision | Notice]) -> None:
+        """What a list shows to have happened is told object by object, and counted at its end."""
+        if isinstance(item, SyncStarted):
+            self._reconstructed[item.resource] = 0
+        self._reconstructed[item.resource] += sum(
+            isinstance(decision, Decision) and decision.reconstructed for decision in decisions
+        )
+
+    def _synced(self, ended: SyncEnded, now: float) -> Notice:
+        since = self._unwatched_since.pop(ended.resource, now)
         details: dict[str, Any] = {
             "resource": ended.resource,
             "counts": self._fleet_now.counts(),
-            "unwatchedSeconds": round(unwatched, 3),
-            "reconstructedChanges": reconstructed,
+            "unwatchedSeconds": round(max(ended.unwatched, now - since), 3),
+            "reconstructedChanges": self._reconstructed[ended.resource],
         }
         return Notice("sync.completed", now, details)
 
@@ -230,7 +255,7 @@ class Pipeline:
             self._outbox.number = term.next
             await term.commit(delta)
             self.published += len(delta.messages)
-            await self._outbox.safe()
+            self._outbox.safe()
 
     @property
     def _instance_now(self) -> InstanceEvents:

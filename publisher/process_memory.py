@@ -15,7 +15,7 @@ from kamaji_events.broker.connection import Broker
 from kamaji_events.broker.publish import ConfirmingPublisher
 from kamaji_events.broker.topology import Layout
 from kamaji_events.errors import PublishFailed
-from publisher.memory import Delta, Recovered, Term
+from publisher.memory import BLOCKED, Delta, Recovered, Term
 
 __all__ = ["ProcessMemory"]
 
@@ -70,11 +70,16 @@ class _ProcessTerm:
         self._memory = memory
         self._broker = broker
         self._publisher = publisher
+        self._refused: str | None = None
         self.recovered = recovered
 
     @property
     def next(self) -> int:
         return self._memory.number + 1
+
+    @property
+    def problem(self) -> str | None:
+        return BLOCKED if self._broker.blocked else self._refused
 
     async def commit(self, delta: Delta) -> None:
         while not await self._published(delta):  # noqa: ASYNC110 - a pause between tries, nothing is polled
@@ -86,8 +91,10 @@ class _ProcessTerm:
         try:
             await self._publisher.publish_many(delta.messages, exchange=self._memory.exchange)
         except PublishFailed as error:
+            self._refused = str(error)
             _log.warning("RabbitMQ does not take events, trying again with the same bytes: %s", error)
             return False
+        self._refused = None
         return True
 
     async def keep(self) -> None:

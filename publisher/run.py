@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kamaji_events.broker import declare
@@ -69,7 +69,7 @@ class Service:
         self._clock = clock
         self._api = Api(find_credentials(settings.kubeconfig, settings.context))
         self._buffer = ChangeBuffer(settings.buffer_bytes)
-        self._watches = Watches(self._buffer, self._reflector)
+        self._watches = Watches(self._buffer, self._reflector, same=self._still_the_same)
         self._questions = Questions(self._answer)
         self.pipeline = Pipeline(
             settings,
@@ -79,8 +79,9 @@ class Service:
             make_fleet=self._fleet,
             clock=clock,
         )
-        self.condition = Condition(self._watches)
+        self.condition = Condition(self._watches, self.pipeline)
         self._memory = self._make_memory()
+        self._facts: Mapping[str, str] = {}
         self.health: HealthServer | None = None
         """Where the probes are answered, once running."""
 
@@ -152,15 +153,20 @@ class Service:
 
     async def _lead(self, broker: Broker) -> None:
         async with self._memory.lead(broker) as term:
-            facts = await check_same_cluster(self._api, term.recovered)
+            self._facts = await check_same_cluster(self._api, term.recovered.facts)
             _log.info("leading in term %d", term.recovered.term, extra={"cluster": self.settings.cluster})
             self.condition.leading = True
             self.leads.set()
             try:
-                await self.pipeline.lead(term, facts)
+                await self.pipeline.lead(term, self._facts)
             finally:
                 self.condition.leading = False
                 self.leads.clear()
+
+    async def _still_the_same(self) -> None:
+        """Before a list is believed: behind the same name there may be another cluster now."""
+        self._facts = await check_same_cluster(self._api, self._facts)
+        self.pipeline.know(self._facts)
 
     def _make_memory(self) -> Memory:
         settings = self.settings

@@ -1,11 +1,11 @@
 """The watches of both kinds, read into the buffer and started anew together."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from publisher.buffer import ChangeBuffer
-from publisher.observation import Resource
+from publisher.observation import Resource, SyncStarted
 from publisher.watch.reflector import Reflector
 
 __all__ = ["Watches"]
@@ -20,11 +20,16 @@ class Watches:
     Args:
         buffer: where observations go; emptied at each restart.
         make: makes a reflector.
+        same: asked before a list is taken up; raises when it is of another cluster than what is remembered, whose
+            objects would all seem to be deleted. None believes every list.
     """
 
-    def __init__(self, buffer: ChangeBuffer, make: MakeReflector) -> None:
+    def __init__(
+        self, buffer: ChangeBuffer, make: MakeReflector, *, same: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
         self._buffer = buffer
         self._make = make
+        self._same = same
         self._versions: Mapping[str, str] = {}
         self._asked = asyncio.Event()
         self._started = asyncio.Event()
@@ -55,6 +60,8 @@ class Watches:
         async with self._make(resource, self._versions.get(resource)) as reflector:
             self.reflectors[resource] = reflector
             async for observation in reflector:
+                if self._same is not None and isinstance(observation, SyncStarted):
+                    await self._same()
                 await self._buffer.put(observation)
 
     @property

@@ -17,7 +17,7 @@ from publisher.journal.codec import Kind, Record, encode, parts
 from publisher.journal.policy import JournalPolicy
 from publisher.journal.reading import LOST, Memorized
 from publisher.journal.token import Token
-from publisher.memory import Delta, Recovered
+from publisher.memory import BLOCKED, Delta, Recovered
 
 __all__ = ["JournalTerm"]
 
@@ -69,6 +69,7 @@ class JournalTerm:
         self._based_at = self._committed_at = self._loop.time()
         self._base = _Arrival()
         self._questions: deque[str] = deque(maxlen=_QUESTIONS)
+        self._refused: str | None = None
         token.taker = self._take
         token.channel.listen(self)
 
@@ -93,6 +94,11 @@ class JournalTerm:
     def next(self) -> int:
         """The number that the next delta gets."""
         return self._number + 1
+
+    @property
+    def problem(self) -> str | None:
+        """See ``publisher.memory.Term``."""
+        return BLOCKED if self._token.blocked else self._refused
 
     async def commit(self, delta: Delta) -> None:
         """Remember a batch, publish its events, return once every confirm is there; see ``publisher.memory.Term``."""
@@ -180,12 +186,16 @@ class JournalTerm:
         """Publish until it is confirmed, the same bytes each time; only a lost leadership ends this."""
         while True:
             try:
-                return await publish()
+                await publish()
             except PublishFailed as error:
+                self._refused = str(error)
                 _log.warning("RabbitMQ does not take the batch, sending the same again: %s", error)
                 self._token.check()
                 await self._token.unblocked()
                 await asyncio.sleep(_REPEAT)
+            else:
+                self._refused = None
+                return
 
     async def _rebase(self) -> None:
         """Write everything anew and let go of what is older; between batches only."""

@@ -89,6 +89,11 @@ class Token:
         """Messages of the journal that are held unacknowledged."""
         return len(self._held)
 
+    @property
+    def blocked(self) -> bool:
+        """True while an alarm holds publishers up."""
+        return self._broker.blocked
+
     async def unblocked(self) -> None:
         """Wait until the broker takes messages, should an alarm hold publishers up; or until the token is lost."""
         blocked = asyncio.ensure_future(self._broker.unblocked())

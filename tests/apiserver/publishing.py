@@ -45,6 +45,7 @@ class Published:
         self.versions: dict[str, str] = dict(recovered.versions)
         self.facts: dict[str, str] = dict(recovered.facts)
         self.watches: Watches | None = None
+        self.problem = None
 
     @property
     def messages(self) -> list[Message]:

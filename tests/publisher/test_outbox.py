@@ -11,31 +11,44 @@ def batch(name: str) -> Batch:
     return Batch((), {name: b""}, {}, {})
 
 
-async def test_a_third_batch_waits_until_the_first_is_safe() -> None:
+async def test_a_third_batch_is_not_decided_until_the_first_is_safe() -> None:
     """One batch is on its way and one more is decided: memory is bounded, judging waits for the broker."""
     outbox = Outbox()
-    one, two, three = batch("1"), batch("2"), batch("3")
-    await outbox.put(one)
-    await outbox.put(two)
-    waiting = asyncio.create_task(outbox.put(three))
+    one, two = batch("1"), batch("2")
+    outbox.put(one)
+    await outbox.room()
+    outbox.put(two)
+    waiting = asyncio.create_task(outbox.room())
     await asyncio.sleep(0)
 
     assert not waiting.done()
     assert await outbox.oldest() is one
-    await outbox.safe()
+    outbox.safe()
     await waiting
     assert await outbox.oldest() is two
+
+
+async def test_whoever_commits_waits_for_a_batch() -> None:
+    """An empty outbox has no oldest batch."""
+    outbox = Outbox()
+    one = batch("1")
+    waiting = asyncio.create_task(outbox.oldest())
+    await asyncio.sleep(0)
+
+    assert not waiting.done()
+    outbox.put(one)
+    assert await waiting is one
 
 
 async def test_a_batch_that_was_remembered_is_not_committed_again() -> None:
     """The connection broke after the delta was written: the next leadership publishes it from the journal."""
     outbox = Outbox()
     one, two = batch("1"), batch("2")
-    await outbox.put(one)
-    await outbox.put(two)
+    outbox.put(one)
+    outbox.put(two)
     outbox.number = 7
 
-    await outbox.recovered(7)
+    outbox.recovered(7)
 
     assert await outbox.oldest() is two
     assert outbox.number is None
@@ -45,18 +58,20 @@ async def test_a_batch_that_was_not_remembered_goes_again() -> None:
     """The connection broke before the delta was written: the same batch is committed by the next term."""
     outbox = Outbox()
     one = batch("1")
-    await outbox.put(one)
+    outbox.put(one)
     outbox.number = 7
 
-    await outbox.recovered(6)
+    outbox.recovered(6)
 
     assert await outbox.oldest() is one
 
 
 async def test_after_another_leader_nothing_of_the_old_is_kept() -> None:
-    """Somebody else will have found the same by itself."""
+    """Somebody else will have found the same by itself; there is room again at once."""
     outbox = Outbox()
-    await outbox.put(batch("1"))
+    outbox.put(batch("1"))
+    outbox.put(batch("2"))
     outbox.clear()
 
     assert len(outbox) == 0
+    await outbox.room()
