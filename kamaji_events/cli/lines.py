@@ -55,11 +55,12 @@ def _facts(event: Event) -> list[str]:
 def _move(part: Any) -> str:
     if not isinstance(part, Mapping) or (part.get("from") is None and part.get("to") is None):
         return ""
-    return f"{_short(part.get('from'))} -> {_short(part.get('to'))}"
+    ends = [_short(part.get(end)) for end in ("from", "to")]
+    return f"{' -> '.join(ends)}".strip()
 
 
 def _short(value: Any) -> str:
-    text = "?" if value is None else str(value)
+    text = "" if value is None else str(value)
     return text if len(text) <= 40 else f"{text[:37]}..."  # noqa: PLR2004 - a line stays a line
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
+_FOR_EVER = 1_000_000
+"""Lives of each control plane: centuries."""
+
 app = new_app("Serve a simulated Kamaji fleet.")
 
 
@@ -87,3 +90,12 @@ def _replayed(store: "Store", recordings: list[Path], objects: int, speed: float
 
     lines = multiply([read_recording(path) for path in recordings], objects)
     return Replay.lazily(store, lines).run(speed)
+
+
+def _invented(store: "Store", objects: int, speed: float) -> "Coroutine[Any, Any, None]":
+    """A fleet that never ends."""
+    from kamaji_events.simulator import InventedFleet
+
+    fleet = InventedFleet(store)
+    fleet.add(objects, lives=_FOR_EVER)
+    return fleet.run(speed)

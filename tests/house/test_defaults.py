@@ -71,6 +71,7 @@ def test_the_consumers_defaults() -> None:
         "prune": False,
         "reload_interval": 5.0,
         "look_interval": 15.0,
+        "clusters": (),
         "drain_timeout": 30.0,
         "alive_limit": 180.0,
         "history_age": 604_800,

@@ -1,16 +1,19 @@
-"""What happens on the demo's stage."""
+"""What happens on the demo's stage: a small invented fleet comes, changes and goes."""
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-from kamaji_events.simulator import Replay, Store, read_recording
+from kamaji_events.simulator import InventedFleet, Store
 from kamaji_events.simulator.history import ChangeKind
 from kamaji_events.simulator.version import Version
 
 __all__ = ["ObservedStore", "act"]
 
 _WATCHED = frozenset(("tenantcontrolplanes", "datastores"))
+_SEED = 3
+_OPERATIONS = 2
+_SECONDS = 12.0
+"""How long it takes, however many there are."""
 
 
 class ObservedStore(Store):
@@ -30,7 +33,14 @@ class ObservedStore(Store):
             self._wrote(version.meta.uid, version.meta.resource_version, time.time())
 
 
-async def act(store: Store, _objects: int) -> None:
-    """Play a recording."""
-    lines = read_recording(Path("tests/data/recordings/lifecycle.jsonl.gz"))
-    await Replay.of(store, lines).run(4)
+def _fleet(store: Store, objects: int) -> InventedFleet:
+    fleet = InventedFleet(store, seed=_SEED)
+    fleet.add(objects, operations=_OPERATIONS)
+    return fleet
+
+
+async def act(store: Store, objects: int) -> None:
+    """Let so many control planes live their lives, the last of them gone when this returns."""
+    rehearsal = _fleet(Store(), objects)
+    await rehearsal.run(None)
+    await _fleet(store, objects).run(rehearsal.now / _SECONDS)

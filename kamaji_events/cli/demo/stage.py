@@ -79,11 +79,12 @@ async def _perform(
     _say(f"publisher and consumers are up; {options.objects} tenant control planes come, change and go\n")
     began = time.monotonic()
     await act(store, options.objects)
-    await heard.quiet(_QUIET)
+    pipeline = publisher.pipeline
     with suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE):
-            await heard.until(lambda: heard.count >= publisher.pipeline.published)
-    pipeline = publisher.pipeline
+            await heard.until(lambda: heard.ledger.events["delete.completed"] >= options.objects)
+            await heard.quiet(_QUIET)
+            await heard.until(lambda: heard.count >= pipeline.published)
     seconds = time.monotonic() - began
     return Summary(pipeline.judged, pipeline.published, receiver.tally, heard.ledger, seconds)
 

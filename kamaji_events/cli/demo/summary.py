@@ -28,8 +28,9 @@ class Summary:
         found = [*self.tally.problems, *self.ledger.problems()]
         if self.tally.events != self.published:
             found.append(f"{self.published} events were published and {self.tally.events} arrived")
-        if not self.ledger.operations:
-            found.append("no operation was heard of")
+        created, gone = self.ledger.events["create.started"], self.ledger.events["delete.completed"]
+        if not created or created != gone:
+            found.append(f"{created} control planes came and {gone} were heard to be gone")
         return found
 
     def lines(self) -> list[str]:
