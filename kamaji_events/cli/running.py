@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -15,9 +16,8 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """``uvloop`` where its extra is installed: less CPU an event."""
     if find_spec("uvloop") is None:
         return None
-    from uvloop import new_event_loop
-
-    return new_event_loop
+    factory: Callable[[], asyncio.AbstractEventLoop] = import_module("uvloop").new_event_loop
+    return factory
 
 
 def run(main: Coroutine[Any, Any, T], *, service: bool = False) -> T | None:

@@ -47,7 +47,7 @@ async def test_a_broker_killed_with_deliveries_in_flight_and_in_delay_loses_noth
         async with scene.service() as service:
             await scene.publish(*[scene.event(one, name=one) for one in sorted(ids)])
             await until(lambda: sum(moody.tries.values()) > 700, hook.arrived)
-            await private_node.kill()
+            private_node.kill()
             await private_node.start()
             await service.serving.wait()
             await until(lambda: moody.taken == ids, hook.arrived)
