@@ -1,6 +1,5 @@
 """``kamaji-events simulate``: a Kubernetes API with a Kamaji fleet in it."""
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,14 +10,9 @@ from kamaji_events.cli.lazy import new_app
 from kamaji_events.cli.running import run
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-    from kamaji_events.simulator import Store
+    from kamaji_events.simulator import Simulator
 
 __all__ = ["app"]
-
-_FOR_EVER = 1_000_000
-"""Lives of each control plane: centuries."""
 
 app = new_app("Serve a simulated Kamaji fleet.")
 
@@ -29,7 +23,14 @@ def simulate(
         list[Path] | None,
         typer.Option("--recording", metavar="FILE", help="Replay it instead of inventing a fleet. Repeatable."),
     ] = None,
-    objects: Annotated[int, typer.Option(min=1, metavar="N", help="Tenant control planes.")] = 10,
+    objects: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Control planes that come and go, 20 by default; copies made of recordings."
+        ),
+    ] = None,
+    existing: Annotated[int, typer.Option(min=0, metavar="N", help="Invented ones that are there at first.")] = 5,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another one invents another fleet.")] = 0,
     speed: Annotated[float, typer.Option(min=0.01, metavar="TIMES", help="Faster than in real life.")] = 1.0,
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", envvar="KAMAJI_EVENTS_SIMULATOR_HOST", help="Where to listen.")
@@ -45,57 +46,40 @@ def simulate(
     """Serve a simulated Kamaji fleet as a Kubernetes API, to try the publisher without a cluster.
 
     By default it invents a fleet that lives for ever: control planes come, are upgraded, scaled, put to sleep, fail,
-    and go. With --recording it replays real ones, as many at once as --objects says, and then stays.
+    and go. With --recording it replays real ones, as many copies at once as --objects says, and then stays.
+    It begins when somebody watches, so that nothing is missed.
 
     \b
     Example:
       kamaji-events simulate --kubeconfig /tmp/simulated --speed 4 &
       kamaji-events publisher run --cluster simulated --kubeconfig /tmp/simulated
     """  # noqa: D301 - \b keeps click from filling the lines
-    run(_simulate(recordings or [], objects, speed, host, port, token, kubeconfig))
+    run(
+        _serve(
+            recordings=tuple(recordings or ()),
+            copies=objects if recordings else None,
+            fleet=objects if objects is not None else 20,
+            existing=existing,
+            seed=seed,
+            speed=speed,
+            host=host,
+            port=port,
+            token=token,
+            kubeconfig=kubeconfig,
+        )
+    )
 
 
-async def _simulate(
-    recordings: list[Path], objects: int, speed: float, host: str, port: int, token: str | None, kubeconfig: Path | None
-) -> None:
+async def _serve(**plan: Any) -> None:
     from kamaji_events.errors import SettingsError
-    from kamaji_events.simulator import Simulator, Store
+    from kamaji_events.simulator.serve import ServePlan, serve
 
-    store = Store()
-    happening = _replayed(store, recordings, objects, speed) if recordings else _invented(store, objects, speed)
-    simulator = Simulator(store, host=host, port=port, token=token)
     try:
-        await simulator.come_up()
+        await serve(ServePlan(**plan), on_ready=_say)
     except OSError as error:
-        happening.close()
-        raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}; give --port") from error
-    try:
-        if kubeconfig is not None:
-            simulator.kubeconfig(kubeconfig)
-        sys.stderr.write(f"a simulated API server at {simulator.url}; Ctrl-C ends\n")
-        sys.stderr.flush()
-        await happening
-        await asyncio.Event().wait()
-    finally:
-        await simulator.go_down()
+        raise SettingsError(f"cannot listen on {plan['host']}:{plan['port']}: {error.strerror}; give --port") from error
 
 
-def _replayed(store: "Store", recordings: list[Path], objects: int, speed: float) -> "Coroutine[Any, Any, None]":
-    """Recordings multiplied to so many objects.
-
-    Raises:
-        RecordingError: one cannot be read.
-    """
-    from kamaji_events.simulator import Replay, multiply, read_recording
-
-    lines = multiply([read_recording(path) for path in recordings], objects)
-    return Replay.lazily(store, lines).run(speed)
-
-
-def _invented(store: "Store", objects: int, speed: float) -> "Coroutine[Any, Any, None]":
-    """A fleet that never ends."""
-    from kamaji_events.simulator import InventedFleet
-
-    fleet = InventedFleet(store)
-    fleet.add(objects, lives=_FOR_EVER)
-    return fleet.run(speed)
+def _say(simulator: "Simulator") -> None:
+    sys.stderr.write(f"a simulated API server at {simulator.url}; it begins when control planes are watched\n")
+    sys.stderr.flush()

@@ -56,7 +56,9 @@ async def _first_added(url: str, token: str = "") -> Any:
 async def test_it_invents_a_fleet(tmp_path: Path) -> None:
     """Control planes come by themselves; the kubeconfig leads there."""
     file = tmp_path / "kubeconfig"
-    async with _simulating("--speed", "20", "--objects", "3", "--token", "t0", "--kubeconfig", str(file)) as url:
+    async with _simulating(
+        "--speed", "20", "--objects", "3", "--existing", "0", "--token", "t0", "--kubeconfig", str(file)
+    ) as url:
         assert (await _first_added(url, "t0"))["kind"] == "TenantControlPlane"
         content = yaml.safe_load(file.read_text())
     assert content["clusters"][0]["cluster"]["server"] == url
