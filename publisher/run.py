@@ -50,6 +50,8 @@ class Service:
     Args:
         settings: the publisher's settings.
         layout: names in the broker.
+        watch_policy: how patient the watches are; by default what suits a real API server.
+        journal_policy: when the journal does what.
         clock: seconds since 1970.
     """
 
@@ -59,6 +61,7 @@ class Service:
         *,
         layout: Layout | None = None,
         watch_policy: WatchPolicy | None = None,
+        journal_policy: JournalPolicy | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.settings = settings
@@ -66,6 +69,7 @@ class Service:
         """Set while this replica leads."""
         self._layout = layout or Layout(settings.prefix)
         self._watch_policy = watch_policy or WatchPolicy(compare_interval=settings.compare_interval)
+        self._journal_policy = journal_policy or JournalPolicy(timeout=settings.confirm_timeout)
         self._clock = clock
         self._api = Api(find_credentials(settings.kubeconfig, settings.context))
         self._buffer = ChangeBuffer(settings.buffer_bytes)
@@ -172,8 +176,7 @@ class Service:
         settings = self.settings
         if not settings.journal:
             return ProcessMemory(self._layout, timeout=settings.confirm_timeout, clock=self._clock)
-        policy = JournalPolicy(timeout=settings.confirm_timeout)
-        return Journal(self._layout, settings.cluster, policy=policy, clock=self._clock)
+        return Journal(self._layout, settings.cluster, policy=self._journal_policy, clock=self._clock)
 
     def _reflector(self, resource: Resource, start: str | None) -> Reflector[Any]:
         decoder = TCP_DECODER if resource is Resource.TENANTCONTROLPLANES else DATASTORE_DECODER

@@ -56,7 +56,7 @@ async def test_a_killed_publisher_resumes(place: Installation) -> None:
     ears, absence = place.ears, Absence(place.sim.store)
     async with place.replica("first") as first:
         await first.leading()
-        await ears.until(lambda: ears.names("first").count("sync.completed") == 2)
+        await ears.synced("first")
         absence.before()
         await absence.heard_before(ears)
         await first.kill()
@@ -80,7 +80,7 @@ async def test_away_too_long(place: Installation) -> None:
     ears, absence = place.ears, Absence(place.sim.store)
     async with place.replica("first") as first:
         await first.leading()
-        await ears.until(lambda: ears.names("first").count("sync.completed") == 2)
+        await ears.synced("first")
         absence.before()
         await absence.heard_before(ears)
         await first.kill()
@@ -88,7 +88,7 @@ async def test_away_too_long(place: Installation) -> None:
     absence.during()
     place.sim.store.compact()
     async with place.replica("second"):
-        await ears.until(lambda: ears.names("second").count("sync.completed") == 2)
+        await ears.synced("second")
         for each in (absence.gone, absence.again):
             await ears.told(each.subject, "delete.completed")
     news = {name: [e for e in ears.of(f"tenants/{name}") if e.id not in known] for name in ("new", "upgraded", "gone")}

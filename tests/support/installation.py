@@ -14,6 +14,7 @@ from kamaji_events.broker.topology import Layout, Topology
 from kamaji_events.errors import BrokerError
 from kamaji_events.event import Event
 from kamaji_events.simulator import Simulator
+from publisher.journal.policy import JournalPolicy
 from publisher.lifecycle.policy import Policy
 from publisher.run import Service
 from publisher.settings import PublisherSettings
@@ -115,6 +116,10 @@ class Ears:
         terms = [event.term for event in self.first.values() if event.term is not None]
         assert terms == sorted(terms)
 
+    async def synced(self, instance: str, times: int = 1) -> None:
+        """Wait until an instance listed both kinds that many times."""
+        await self.until(lambda: self.names(instance).count("sync.completed") >= 2 * times)
+
     async def told(self, subject: str, name: str, times: int = 1) -> None:
         """Wait until an object's event was heard."""
         await self.until(lambda: self.names(subject).count(name) >= times)
@@ -126,7 +131,8 @@ class Replica:
     def __init__(self, settings: PublisherSettings, layout: Layout, policy: WatchPolicy, proxy: Proxy) -> None:
         self.proxy = proxy
         """Between it and the broker."""
-        self.service = Service(settings, layout=layout, watch_policy=policy)
+        journal = JournalPolicy(timeout=settings.confirm_timeout, patience=1.0, settle=0.0, idle=0.2)
+        self.service = Service(settings, layout=layout, watch_policy=policy, journal_policy=journal)
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -170,6 +176,10 @@ class Replica:
         assert task is not None
         await asyncio.wait([task])
         return task.exception()
+
+    def syncs(self) -> int:
+        """Lists that this process completed."""
+        return sum(reflector.stats.syncs for reflector in self.service._watches.reflectors.values())
 
     def problem(self) -> str:
         """What readiness says is wrong; empty when nothing is."""
