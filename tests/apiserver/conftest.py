@@ -13,6 +13,7 @@ from tests.apiserver.kube import Kube
 _HERE = Path(__file__).parent
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything here is marked; one worker runs all of it, and starting the server is no test's time."""
     for item in items:
