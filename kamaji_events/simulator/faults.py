@@ -123,8 +123,7 @@ class Faults:
         for version in kind_state.values():
             self._store.remove(version)
         self.missing.add(resource)
-        for watch in self._hit(resource):
-            watch.end()
+        await self.end(resource)
 
     def install_crd(self, resource: str) -> None:
         """Install a definition again."""
@@ -155,7 +154,7 @@ class Faults:
         """End open watches in good order, but in the middle of a line."""
         for watch in self._hit(resource):
             await watch.break_line()
-            watch.end()
+            watch.end(at_once=True)
 
     async def garbage(self, resource: str | None = None, *, line: str | None = None) -> None:
         """Put a line that is no JSON, or any other, into open watches."""
@@ -221,7 +220,7 @@ class Faults:
     async def _last_words(self, resource: str | None, line: bytes) -> None:
         for watch in self._hit(resource):
             await watch.say(line)
-            watch.end()
+            watch.end(at_once=True)
 
     def _hit(self, resource: str | None) -> Iterator[OpenWatch]:
         return iter([watch for watch in self._watches if resource in {None, watch.resource}])

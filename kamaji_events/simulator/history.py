@@ -62,6 +62,11 @@ class History:
         """Position behind the newest change."""
         return self._dropped + len(self._changes)
 
+    @property
+    def newest(self) -> int:
+        """The resourceVersion of the newest change, 0 when there was none."""
+        return self._changes[-1].number if self._changes else 0
+
     def append(self, change: Past) -> None:
         """Add the newest change."""
         self._changes.append(change)

@@ -65,8 +65,9 @@ def _changes(new: Mapping[str, Any], old: Mapping[str, Any], above: _Path = ()) 
         before = old.get(key, _ABSENT)
         if value == before:
             continue
-        if isinstance(value, dict) and value:
-            yield from _changes(value, before if isinstance(before, dict) else {}, (*above, key))
+        former = before if isinstance(before, dict) else {}
+        if isinstance(value, dict) and (value or former):
+            yield from _changes(value, former, (*above, key))
         else:
             yield (*above, key), True
     yield from (((*above, key), False) for key in old if key not in new)

@@ -128,8 +128,7 @@ class Storage:
         """
         kind, key = version.kind, version.key
         history = self._histories[kind.plural]
-        newest = history.since(history.end - 1, 1)
-        if newest and version.number <= newest[0].number:
+        if version.number <= history.newest:
             raise ValueError(f"{kind.plural} {key}: resourceVersion {version.number} is not newer than the last one")
         if kind.namespaced and version.meta.namespace and change != "DELETED":
             self._ensure_silently(version.meta.namespace)

@@ -7,6 +7,7 @@ from typing import cast
 import msgspec
 import orjson
 
+from kamaji_events.errors import RecordingError
 from kamaji_events.recording import RecordedLine
 from kamaji_events.simulator.history import ChangeKind
 from kamaji_events.simulator.kinds import KINDS, kind_of
@@ -56,10 +57,15 @@ class Timeline:
 
     @classmethod
     def of(cls, lines: Iterable[RecordedLine]) -> "Timeline":
-        """Put a recording's lines in order."""
+        """Put a recording's lines in order.
+
+        Raises:
+            RecordingError: a later list has an older resourceVersion.
+        """
         baseline: list[Version] = []
         start, listed = 0, set[str]()
         moments: list[Moment] = []
+        newest = dict.fromkeys(_SERVED, 0)
         known: dict[str, dict[str, Version]] = {plural: {} for plural in _SERVED}
         for line in lines:
             if line.resource not in _SERVED:
@@ -68,13 +74,15 @@ class Timeline:
                 number, versions = versions_of_list(line)
                 listed.add(line.resource)
                 baseline += versions
-                start = max(start, number)
+                start = newest[line.resource] = max(start, number)
                 known[line.resource] = {version.key: version for version in versions}
             elif line.type == "LIST":
-                moments += _implied(line, known[line.resource])
+                moments += _implied(line, known[line.resource], newest[line.resource])
+                newest[line.resource] = max(newest[line.resource], versions_of_list(line)[0])
             elif line.type in _CHANGES:
                 moment = Moment(line.at, cast("ChangeKind", line.type), whole_version(line.resource, line.object))
                 _learn(known[line.resource], moment)
+                newest[line.resource] = moment.version.number
                 moments.append(moment)
         return cls(baseline, start, _in_order(moments))
 
@@ -86,14 +94,21 @@ def _learn(known: dict[str, Version], moment: Moment) -> None:
         known[moment.version.key] = moment.version
 
 
-def _implied(line: RecordedLine, known: dict[str, Version]) -> Iterator[Moment]:
-    """What must have happened between the last change and a later list, as of that list."""
+def _implied(line: RecordedLine, known: dict[str, Version], newest: int) -> Iterator[Moment]:
+    """What must have happened between the last change and a later list.
+
+    Deletions that nobody saw had resourceVersions that nobody knows: they get free ones in between.
+    """
     number, versions = versions_of_list(line)
+    if number < newest:
+        raise RecordingError(f"a list of {line.resource} went back to {number} from {newest}: this cannot be replayed")
     there = {version.key: version for version in versions}
+    taken = {version.number for version in versions}
+    free = (candidate for candidate in range(newest + 1, number + 1) if candidate not in taken)
     for key, gone in list(known.items()):
         if key not in there or there[key].meta.uid != gone.meta.uid:
             del known[key]
-            yield Moment(line.at, "DELETED", gone.at(number))
+            yield Moment(line.at, "DELETED", gone.at(next(free, number)))
     for key, version in there.items():
         before = known.get(key)
         if before is None or before.number != version.number:

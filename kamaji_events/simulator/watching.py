@@ -46,7 +46,8 @@ class Watch:
     lifetime: float
     """Seconds until the server ends it."""
     reader: Reader = field(init=False)
-    _ended: bool = False
+    _ending: bool = False
+    _stopped: bool = False
 
     def __post_init__(self) -> None:
         self.reader = Reader(self.kind.plural)
@@ -60,9 +61,14 @@ class Watch:
         finally:
             self.store.forget(self.reader)
 
-    def end(self) -> None:
-        """Make it return."""
-        self._ended = True
+    def end(self, *, at_once: bool = False) -> None:
+        """Make it return.
+
+        Args:
+            at_once: without telling what it was not told yet.
+        """
+        self._ending = True
+        self._stopped = self._stopped or at_once
         self.reader.bell.set()
 
     async def _run(self) -> None:
@@ -70,10 +76,11 @@ class Watch:
         if begun is None:
             return
         number, self.reader.position = begun
+        floor = max(number, self.store.history(self.kind.plural).newest)
         now = asyncio.get_running_loop().time
         end = now() + self.lifetime
         bookmark = self._next_bookmark(now(), end)
-        while not self._ended:
+        while not self._stopped:
             self.reader.bell.clear()
             changes = self.store.history(self.kind.plural).since(self.reader.position, _BATCH)
             if changes is None:
@@ -84,11 +91,11 @@ class Watch:
             self.store.read_on()
             if len(changes) == _BATCH:
                 continue
-            if now() >= end:
+            if self._ending or now() >= end:
                 return
             if now() >= bookmark:
                 bookmark = self._next_bookmark(now(), end)
-                await self._bookmark(number)
+                await self._bookmark(floor)
             await self._wait(min(end, bookmark) - now())
 
     async def _wait(self, seconds: float) -> None:
@@ -105,9 +112,9 @@ class Watch:
             return end
         return min(regular, last) if last > now else regular
 
-    async def _bookmark(self, number: int) -> None:
-        """A real server drops bookmarks that are no newer than the watch's own beginning."""
-        if self.store.version > number:
+    async def _bookmark(self, floor: int) -> None:
+        """A real server drops bookmarks that are no newer than what a watch was told when it began."""
+        if self.store.version > floor:
             await self.out.write(self.view.bookmark(self.store.version))
 
     async def _begin(self) -> tuple[int, int] | None:

@@ -75,9 +75,9 @@ class OpenWatch:
         """Plural of its kind."""
         return self._watch.kind.plural
 
-    def end(self) -> None:
-        """End it as when its time is over."""
-        self._watch.end()
+    def end(self, *, at_once: bool = False) -> None:
+        """End it in good order, as when its time is over."""
+        self._watch.end(at_once=at_once)
 
     async def say(self, line: bytes) -> None:
         """Put a line into it."""
@@ -89,5 +89,5 @@ class OpenWatch:
 
     def abort(self) -> None:
         """Reset its connection."""
-        self._watch.end()
+        self._watch.end(at_once=True)
         self._wire.abort()
