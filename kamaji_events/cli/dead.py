@@ -90,7 +90,7 @@ def redrive(
       kamaji-events dead redrive billing --to billing-new --yes
     """  # noqa: D301 - \b keeps click from filling the lines
     meant = choice(ids, events, namespaces, names, error, older, younger)
-    confirmed(yes=yes, meant=meant, limit=limit, what="sends every dead letter again")
+    confirmed(yes=yes, meant=meant, limit=limit, what="sends all of them again")
     count = run(sent(amqp_url(url), prefix, subscription, meant, to=to, limit=limit))
     if count is not None:
         sys.stdout.write(f"{count} sent again\n")
@@ -113,7 +113,7 @@ def purge(
 ) -> None:
     """Throw dead letters away for good."""
     meant = choice(ids, events, namespaces, names, error, older, younger)
-    confirmed(yes=yes, meant=meant, limit=limit, what="throws every dead letter away")
+    confirmed(yes=yes, meant=meant, limit=limit, what="throws all of them away")
     count = run(purged(amqp_url(url), prefix, subscription, meant, limit=limit))
     if count is not None:
         sys.stdout.write(f"{count} thrown away\n")
