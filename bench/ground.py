@@ -119,11 +119,11 @@ class Ground:
 
     @asynccontextmanager
     async def publisher(
-        self, cluster: str, kubeconfig: Path, *words: str, url: str | None = None, **settings: str
+        self, cluster: str, kubeconfig: Path, *, url: str | None = None, **settings: str
     ) -> AsyncIterator[Child]:
         """One process of ``kamaji-events publisher run``."""
         await self.broker()
-        words = ("publisher", "run", "--cluster", cluster, "--kubeconfig", str(kubeconfig), *words)
+        words = ("publisher", "run", "--cluster", cluster, "--kubeconfig", str(kubeconfig))
         async with self._service(*words, url=url, **settings) as child:
             yield child
 

@@ -17,9 +17,10 @@ _HTTPX, _AIOHTTP = "bare httpx at 50", "bare aiohttp at 50"
 def cases(ground: Ground) -> list[Case]:
     """At 50 connections against bare loops; at 200 against 5; and the whole process, end to end."""
     count = ground.size(3000, 60)
+    names = {word: ground.fresh(word) for word in _CONCURRENCIES}
 
     async def opened() -> Delivering:
-        return await ground.keep("delivering", delivering(ground, _CONCURRENCIES))
+        return await ground.keep("delivering", delivering(ground, names, concurrency=_CONCURRENCIES))
 
     async def drained(word: str) -> Sample:
         return await (await opened()).drain(word, count)
