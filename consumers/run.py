@@ -36,6 +36,7 @@ class Service:
 
     Args:
         settings: how to find everything.
+        house: other names than those of the settings' prefix, or fewer tiers.
         registry: for the metrics; a new one when not given.
         clock: seconds since 1970.
     """
@@ -237,14 +238,18 @@ def _only(error: BaseException) -> BaseException:
     return error
 
 
-async def run(settings: ConsumerSettings) -> None:
+async def run(settings: ConsumerSettings, *, house: House | None = None) -> None:
     """Run the consumers until SIGTERM or SIGINT; SIGHUP reads the subscriptions file again.
+
+    Args:
+        settings: how to find everything.
+        house: other names than those of the settings' prefix, or fewer tiers.
 
     Raises:
         SettingsError: settings, the subscriptions file or a sink cannot be used.
         BrokerRefused: RabbitMQ refuses the login, the vhost or a permission at the start.
     """
-    service = Service(settings)
+    service = Service(settings, house=house)
     loop = asyncio.get_running_loop()
     for number, reaction in (
         (signal.SIGTERM, service.stop),

@@ -1,11 +1,16 @@
 """Reloads, removed subscriptions, new versions of queues, and brokers that go away."""
 
+import asyncio
 import logging
+import os
+import signal
 
 import orjson
 import pytest
 
 from consumers.control import open_control
+from consumers.run import run
+from kamaji_events.errors import BrokerRefused, SettingsError
 from tests.support.consumers import Stage, until
 from tests.support.cut_proxy import Proxy
 from tests.support.receiver import Request, receiver, response
@@ -146,3 +151,31 @@ async def test_a_stop_finishes_the_try_under_way(scene: Stage) -> None:
             await scene.publish(scene.event("a"))
             await until(lambda: len(hook.requests) == 1, hook.arrived)
         assert await scene.count(scene.queue()) == 0
+
+
+async def test_signals_reload_and_stop_the_service(scene: Stage) -> None:
+    """SIGHUP puts the changed file in force, SIGTERM ends the run without an error."""
+    async with open_control(scene.url, scene.house) as control, asyncio.TaskGroup() as tasks:
+        scene.write(scene.subscription(sink="log"))
+        settings = scene.made().settings
+        running = tasks.create_task(run(settings, house=scene.house))
+        await control.board.until(scene.name(), lambda state: state.version == 1)
+        scene.write(scene.subscription(sink="log"), scene.subscription(sink="log", word="second"))
+        os.kill(os.getpid(), signal.SIGHUP)
+        await control.board.until(scene.name("second"), lambda state: state.version == 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await running
+
+
+async def test_a_start_that_cannot_succeed_says_why(scene: Stage) -> None:
+    """A wrong file, an unknown sink and a wrong password are errors at once, not endless tries."""
+    scene.write(scene.subscription(sink={"wehook": {}}))
+    with pytest.raises(SettingsError, match="did you mean 'webhook'"):
+        await run(scene.made().settings, house=scene.house)
+    scene.write(scene.subscription(sink="log"))
+    wrong = scene.url.replace("guest:guest", "guest:wrong")
+    with pytest.raises(BrokerRefused):
+        await run(scene.made(amqp_url=wrong).settings, house=scene.house)
+    scene.file.unlink()
+    with pytest.raises(SettingsError, match="No such file"):
+        await run(scene.made().settings, house=scene.house)
