@@ -143,12 +143,17 @@ class InventedFleet:
         begun, first = clock(), self.now
         for number in count():
             due = self.next_at
-            if due is None or (until is not None and due > until):
+            if due is None:
                 return
-            ahead = (due - first) / pace - (clock() - begun) if pace else 0.0
+            over = until is not None and due > until
+            target = until if over and until is not None else due
+            ahead = (target - first) / pace - (clock() - begun) if pace else 0.0
             if ahead > 0 or number % _BREATH == 0:
                 await sleep(max(ahead, 0.0))
                 await self._store.settle(_AHEAD)
+            if over:
+                self.now = target
+                return
             self.step()
 
     def _rng(self, *what: str) -> random.Random:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -19,14 +20,25 @@ _JOB_NAME, _JOB_NAMESPACE = "tcp.kamaji.clastix.io/name", "tcp.kamaji.clastix.io
 _Place = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Happening:
     """One change of one object of a life."""
 
     at: float
-    resource: str
     change: ChangeKind
-    template: Template
+    version: Version
+    vocabulary: Vocabulary
+
+    @property
+    def resource(self) -> str:
+        """Plural of the object's kind."""
+        return self.version.kind.plural
+
+    @cached_property
+    def template(self) -> Template:
+        """The object with holes; owned ones as metadata only, as they are recorded. Made when it is wanted."""
+        whole = self.resource == _TCPS
+        return self.vocabulary.template(self.version.content() if whole else orjson.loads(self.version.partial))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +55,8 @@ class Life:
     """One control plane under one name, with everything that it owned."""
 
     vocabulary: Vocabulary
-    baseline: list[tuple[str, Template]] = field(default_factory=list)
-    """What was there from the start: (plural, object)."""
+    baseline: list[Happening] = field(default_factory=list)
+    """What was there from the start."""
     uses: set[str] = field(default_factory=set)
     """DataStores that it used from the start."""
     happenings: list[Happening | Use] = field(default_factory=list)
@@ -127,13 +139,8 @@ def _place(version: Version) -> _Place:
 
 
 def _note(life: Life, moment: Moment, *, is_baseline: bool) -> None:
-    plural = moment.version.kind.plural
-    content = moment.version.content() if plural == _TCPS else orjson.loads(moment.version.partial)
-    template = life.vocabulary.template(content)
-    if is_baseline:
-        life.baseline.append((plural, template))
-    else:
-        life.happenings.append(Happening(moment.at, plural, moment.change, template))
+    happening = Happening(moment.at, moment.change, moment.version, life.vocabulary)
+    (life.baseline if is_baseline else life.happenings).append(happening)
 
 
 def _note_uses(found: dict[_Place, Life], used: dict[str, set[str]], moment: Moment, *, is_baseline: bool) -> None:

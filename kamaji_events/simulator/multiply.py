@@ -112,8 +112,8 @@ class _Merge:
     def _lists(self) -> Iterator[RecordedLine]:
         items: dict[str, list[bytes]] = {plural: [] for plural in _LISTED}
         for copy in self._copies:
-            for plural, template in copy.life.baseline:
-                items.setdefault(plural, []).append(self._filled(copy, template))
+            for there in copy.life.baseline:
+                items.setdefault(there.resource, []).append(self._filled(copy, there.template))
             for name in copy.life.uses:
                 self._store_of(copy, name).users.add(copy.subject)
         for (name, _), shared in self._shared.items():

@@ -128,7 +128,7 @@ def test_stores_list_their_users() -> None:
             assert content["spec"]["dataStore"] in {f"default-{number // 3}", f"etcd-two-{number // 3}"}
 
     assert most == {"default-0": 3, "default-1": 3, "etcd-two-0": 3, "etcd-two-1": 3}
-    assert users == dict.fromkeys(most, [])
+    assert users == {name: [] for name in most}
 
 
 def test_speed_makes_times_shorter() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import httpx
 import msgspec
@@ -10,8 +11,10 @@ import pytest
 
 from kamaji_events.recording import RecordedLine, read_recording
 from kamaji_events.simulator import Replay, Simulator, Store
-from kamaji_events.simulator.history import Past
 from tests.support.recordings import RECORDINGS, names
+
+if TYPE_CHECKING:
+    from kamaji_events.simulator.history import Past
 
 TCPS = "tenantcontrolplanes"
 PATH = f"/apis/kamaji.clastix.io/v1alpha1/{TCPS}"
