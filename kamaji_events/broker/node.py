@@ -25,6 +25,16 @@ _DEBIAN = "/usr/lib/rabbitmq/bin"
 """Debian's programs on PATH change to another user, who may not write into our folder; these do not."""
 _START_SECONDS = 90.0
 _STOP_SECONDS = 20.0
+_GUARD = """
+exec 3<&0
+trap : TERM
+(trap - TERM; cat <&3 >/dev/null; kill -KILL 0) &
+"$@" </dev/null 3<&-
+status=$?
+kill -KILL $!
+exit $status
+"""
+"""Kills the whole process group once the pipe to us ends: a node must not outlive who started it, even by SIGKILL."""
 _IDLE = "+sbwt none +sbwtdcpu none +sbwtdio none"
 """Erlang's schedulers sleep when there is nothing to do, instead of spinning."""
 
@@ -126,9 +136,9 @@ class RabbitNode:
         self._prepare()
         with (self.folder / "console").open("ab") as console:
             self._process = subprocess.Popen(  # noqa: ASYNC220,S603 - returns at once and is not bound to this loop
-                [program],
+                ["/bin/sh", "-c", _GUARD, "guard", program],
                 env=self._environment(),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=console,
                 stderr=console,
                 start_new_session=True,
@@ -170,6 +180,8 @@ class RabbitNode:
             os.killpg(process.pid, signal.SIGKILL)
         self._kill_beam()
         process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
 
     def _kill_beam(self) -> None:
         """The Erlang machine itself, should it have left its starter's process group."""
