@@ -23,11 +23,11 @@ from consumers.lanes import Lanes
 from kamaji_events.broker.consume import Consumer, Incoming
 from kamaji_events.broker.wire import Outgoing
 
-__all__ = ["OrderedDesk", "read_in_order"]
+__all__ = ["OVERDUE", "OrderedDesk", "read_in_order"]
 
 _log = logging.getLogger(__name__)
 
-_OVERDUE = 300.0
+OVERDUE = 300.0
 """Seconds after which a held event is looked for: longer than any hop is late."""
 _BEHIND = 0.2
 """Seconds by which a waiting event is put behind the one that it waits for."""
@@ -70,7 +70,7 @@ class OrderedDesk(Desk):
         blocker = state.blocked_by(key, sequence)
         if blocker is not None:
             held, due = blocker
-            if due < now - _OVERDUE:
+            if due < now - OVERDUE:
                 await self._look_for(key, held, due)
             return max(due, now + 1.0 - _BEHIND) + _BEHIND
         catching = state.catch_up is not None and not case.travel.catch_up and case.travel.tries == 0

@@ -17,11 +17,11 @@ from kamaji_events.broker import declare
 from kamaji_events.broker.topology import Queue, Topology
 from kamaji_events.errors import TopologyMissing
 
-__all__ = ["Watchman"]
+__all__ = ["SURELY_EMPTY", "Watchman"]
 
 _log = logging.getLogger(__name__)
 
-_SURELY_EMPTY = 1800.0
+SURELY_EMPTY = 1800.0
 """Seconds for which an old queue must be empty: longer than anyone holds a message unacknowledged."""
 
 
@@ -32,14 +32,12 @@ class Watchman:
         desk: its desk.
         wires: the session.
         look: seconds between looks.
-        surely_empty: seconds for which an old queue must be empty before it is deleted.
     """
 
-    def __init__(self, desk: Desk, wires: Wires, *, look: float, surely_empty: float = _SURELY_EMPTY) -> None:
+    def __init__(self, desk: Desk, wires: Wires, *, look: float) -> None:
         self._desk = desk
         self._wires = wires
         self._look = look
-        self._surely_empty = surely_empty
         self._keeper = Keeper(desk, wires)
         self._name = desk.subscription.name
         self._empty_since: dict[int, float] = {}
@@ -91,7 +89,7 @@ class Watchman:
             now = self._wires.clock()
             if await self._waiting(version):
                 self._empty_since.pop(version, None)
-            elif now - self._empty_since.setdefault(version, now) >= self._surely_empty:
+            elif now - self._empty_since.setdefault(version, now) >= SURELY_EMPTY:
                 await self._drop(version)
 
     async def _drop(self, version: int) -> None:

@@ -139,3 +139,34 @@ async def test_a_publisher_is_heard_on_the_exchange(scene: Stage) -> None:
         while value("kamaji_events_consumers_publisher_silent", {"cluster": scene.mark}) != 1:
             await scene.count(scene.queue())
         assert service.heartbeats.silent == {scene.mark}
+
+
+@pytest.mark.broker
+async def test_a_long_history_is_copied_in_steps_that_are_written_down(scene: Stage) -> None:
+    """More than one batch: the board says how far it is, the end clears it, everything arrived."""
+    scene.write(scene.subscription(sink="log", word="first", more={"enabled": False}))
+    async with scene.service():
+        await scene.publish(*[scene.event(f"e{n}", seconds=None) for n in range(700)])
+    async with receiver() as hook, open_control(scene.url, scene.house) as control:
+        scene.write(scene.subscription(hook.url, concurrency=50, more={"from": "1h"}))
+        async with scene.service(**LOOKS):
+            moved = await control.board.until(
+                scene.name(), lambda state: state.catch_up is not None and state.catch_up.offset >= 0
+            )
+            assert moved.catch_up is not None
+            await control.board.until(scene.name(), lambda state: state.version == 1 and state.catch_up is None)
+            await until(lambda: len(set(_ids(hook.requests))) == 700, hook.arrived)
+
+
+@pytest.mark.broker
+async def test_an_old_queue_that_stays_empty_is_deleted(scene: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a change of kind the former version is drained and, once surely empty, gone."""
+    monkeypatch.setattr("consumers.watchman.SURELY_EMPTY", 0.1)
+    async with open_control(scene.url, scene.house) as control:
+        scene.write(scene.subscription(sink="log"))
+        async with scene.service():
+            pass
+        scene.write(scene.subscription(sink="log", ordering="object"))
+        async with scene.service(**LOOKS):
+            await control.board.until(scene.name(), lambda state: state.version == 2 and not state.old)
+        assert await scene.count(scene.queue(version=2)) == 0

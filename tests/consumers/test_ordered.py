@@ -6,6 +6,9 @@ from collections import Counter, defaultdict
 import orjson
 import pytest
 
+from consumers import record as r
+from consumers.control import open_control
+from kamaji_events.identity import sequence
 from tests.support.consumers import Stage, until
 from tests.support.receiver import Request, receiver, response
 
@@ -103,3 +106,21 @@ async def test_a_dead_letter_lets_the_later_ones_go(scene: Stage) -> None:
             await until(lambda: len(shop.taken["a"]) == 2, hook.arrived)
         assert await scene.count(scene.dead()) == 1
     assert shop.taken["a"] == [2, 3]
+
+
+async def test_a_held_event_that_vanished_does_not_block_for_ever(
+    scene: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Someone purged it from the tiers: a mark through the queue finds that out and the later ones go."""
+    monkeypatch.setattr("consumers.ordered.OVERDUE", 0.5)
+    shop = Shop()
+    async with receiver(shop.answer) as hook, open_control(scene.url, scene.house) as control:
+        scene.write(scene.subscription(hook.url, ordering="object"))
+        async with scene.service():
+            lost = r.Held(
+                subscription=scene.name(), at=1, object=f"uid-a-{scene.mark}", sequence=sequence(1, 1), due=1.0
+            )
+            await control.board.append(lost)
+            await scene.publish(scene.event("a2", name="a", n=2))
+            await until(lambda: shop.taken["a"] == [2], hook.arrived)
+        assert control.state(scene.name()).held == {}
