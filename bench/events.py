@@ -20,17 +20,17 @@ __all__ = ["decisions", "messages"]
 
 
 @cache
-def _concluded() -> tuple[Decision, ...]:
+def _concluded(recording: str) -> tuple[Decision, ...]:
     derivation = Derivation(Policy())
     found: list[Decision] = []
-    for line in read_recording(RECORDINGS / "fleet.jsonl.gz"):
+    for line in read_recording(RECORDINGS / f"{recording}.jsonl.gz"):
         found += derivation.take(line)
     return tuple(found + derivation.end())
 
 
-def decisions(count: int) -> list[Decision]:
-    """What was concluded from the fleet's recording, over and over, each with an id of its own."""
-    many = islice(cycle(_concluded()), count)
+def decisions(count: int, recording: str = "fleet") -> list[Decision]:
+    """What was concluded from a recording, over and over, each with an id of its own."""
+    many = islice(cycle(_concluded(recording)), count)
     return [replace(decision, id=f"{decision.id}.{number}") for number, decision in enumerate(many)]
 
 
