@@ -4,17 +4,16 @@ The argument is a ``ServePlan`` as JSON. One line of JSON with its URL is printe
 """
 
 import asyncio
+import json
 import signal
 import sys
-
-import msgspec
 
 from kamaji_events.simulator.serve import ServePlan, serve
 from kamaji_events.simulator.server import Simulator
 
 
 def _ready(simulator: Simulator) -> None:
-    sys.stdout.write(msgspec.json.encode({"url": simulator.url}).decode() + "\n")
+    sys.stdout.write(json.dumps({"url": simulator.url}) + "\n")
     sys.stdout.flush()
 
 
@@ -29,4 +28,4 @@ async def _main(plan: ServePlan) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_main(msgspec.json.decode(sys.argv[1] if len(sys.argv) > 1 else "{}", type=ServePlan)))
+    asyncio.run(_main(ServePlan.decode(sys.argv[1] if len(sys.argv) > 1 else "{}")))

@@ -18,8 +18,6 @@ __all__ = ["InventedFleet"]
 _TIERS = ("bronze", "silver", "gold")
 _BREATH = 100
 """Writes after which other tasks get their turn when nothing is waited for."""
-_AHEAD = 5_000
-"""Changes that the fleet may be ahead of the slowest open watch."""
 _READY = "kamaji.clastix.io/DataStoreValidation"
 
 
@@ -150,7 +148,7 @@ class InventedFleet:
             ahead = (target - first) / pace - (clock() - begun) if pace else 0.0
             if ahead > 0 or number % _BREATH == 0:
                 await sleep(max(ahead, 0.0))
-                await self._store.settle(_AHEAD)
+                await self._store.keep_pace()
             if over:
                 self.now = target
                 return

@@ -5,7 +5,6 @@ import sys
 from types import TracebackType
 from typing import Self
 
-import msgspec
 import orjson
 
 from kamaji_events.simulator.serve import ServePlan
@@ -34,7 +33,7 @@ class SimulatorProcess:
             sys.executable,
             "-m",
             "kamaji_events.simulator",
-            msgspec.json.encode(self._plan).decode(),
+            self._plan.encode(),
             stdout=asyncio.subprocess.PIPE,
         )
         try:

@@ -17,8 +17,6 @@ __all__ = ["Replay"]
 
 _BREATH = 200
 """Changes after which other tasks get their turn when nothing is waited for."""
-_AHEAD = 5_000
-"""Changes that a replay may be ahead of the slowest open watch: it would be cut, as real servers do."""
 
 
 class Replay:
@@ -108,7 +106,7 @@ class Replay:
             self._store.say(moment.change, moment.version)
             self.told += 1
             if self.told % _BREATH == 0:
-                await self._store.settle(_AHEAD)
+                await self._store.keep_pace()
 
     async def _paced(self, speed: float | None, sleep: Callable[[float], Awaitable[None]]) -> AsyncIterator[Moment]:
         clock = asyncio.get_running_loop().time

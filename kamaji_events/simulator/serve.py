@@ -49,6 +49,19 @@ class ServePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wait_for_watch: bool = True
     """Begin when somebody watches control planes, so that nothing is missed."""
 
+    def encode(self) -> str:
+        """As JSON, for another process."""
+        return msgspec.json.encode(self, enc_hook=str).decode()
+
+    @classmethod
+    def decode(cls, text: str) -> "ServePlan":
+        """Read what ``encode`` wrote; what is left out has its default.
+
+        Raises:
+            msgspec.DecodeError: it is no plan.
+        """
+        return msgspec.json.decode(text, type=cls, dec_hook=lambda kind, value: kind(value))
+
 
 async def serve(plan: ServePlan, *, on_ready: Callable[[Simulator], None] | None = None) -> None:
     """Serve until cancelled; a replay that is over leaves its last state served.

@@ -14,6 +14,10 @@ from kamaji_events.simulator.version import Object, Version
 __all__ = ["Reader", "Snapshot", "Storage"]
 
 
+_AHEAD = 5_000
+"""Changes that a writer may be ahead of the slowest open watch."""
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """A copy of a store's state and history, as a backup of etcd holds it."""
@@ -54,6 +58,7 @@ class Storage:
         on_change: Callable[[Past], None] | None,
     ) -> None:
         self._on_change = on_change
+        self._window = window
         self._rng = random.Random(seed)
         self._clock = clock
         self._state: dict[str, dict[str, Version]] = {kind.plural: {} for kind in KINDS}
@@ -119,6 +124,10 @@ class Storage:
         while self.backlog > most:
             self._progress.clear()
             await self._progress.wait()
+
+    async def keep_pace(self) -> None:
+        """Wait until no open watch is so far behind that the window could leave it, as real servers cut it then."""
+        await self.settle(min(_AHEAD, self._window // 2))
 
     def say(self, change: ChangeKind, version: Version) -> None:
         """Take over a change that was decided elsewhere, with its own resourceVersion: a replay's.

@@ -162,7 +162,7 @@ def test_a_baseline_can_be_announced() -> None:
 
 async def test_it_waits_for_slow_watches() -> None:
     """As fast as possible is not faster than an open watch reads: nobody falls behind the window."""
-    store = Store(window=6_000)
+    store = Store(window=1_000)
     many = [line(0, "LIST", listed(100))]
     many += [line(1, "ADDED" if number == 0 else "MODIFIED", tcp("a", 101 + number)) for number in range(30_000)]
     async with Simulator(store) as simulator, httpx.AsyncClient(base_url=simulator.url, timeout=60) as client:

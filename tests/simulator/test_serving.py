@@ -70,6 +70,14 @@ async def test_a_living_fleet() -> None:
     assert set(told) == {f"tcp-{number:04}" for number in range(5)}
 
 
+def test_a_plan_for_another_process() -> None:
+    """A plan is the same when it was written and read, paths included."""
+    plan = ServePlan(recordings=(LIFECYCLE,), copies=3, speed=None, kubeconfig=Path("kubeconfig"))
+
+    assert ServePlan.decode(plan.encode()) == plan
+    assert ServePlan.decode("{}") == ServePlan()
+
+
 async def test_a_kubeconfig(tmp_path: Path) -> None:
     """The kubeconfig names server and token, and only its owner can read it."""
     path = tmp_path / "kubeconfig"
