@@ -4,7 +4,7 @@ Only compared, so only hashes are kept: eight bytes for each path of a leaf. Pat
 tuple. An empty object, list or null equals an absent one, since the operator writes such defaults by itself.
 """
 
-from collections.abc import Iterator
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -18,6 +18,8 @@ from publisher.snapshot.tcp import TcpSpec
 __all__ = ["Digest", "digest", "moved_paths", "read_spec"]
 
 _BYTES = 8
+_REMEMBERED = 4096
+"""Leaves whose hash is kept at hand."""
 _SPEC = msgspec.json.Decoder(TcpSpec)
 _shapes: dict[tuple[str, ...], tuple[str, ...]] = {}
 
@@ -52,11 +54,13 @@ def _tolerant(raw: Raw) -> TcpSpec | None:
 
 def digest(raw: Raw) -> Digest:
     """Digest a spec; one that is too deep to be read is a single leaf."""
+    leaves: list[tuple[str, bytes]] = []
     try:
-        leaves = sorted(_leaves(_pruned(orjson.loads(bytes(raw))), ""))
+        _note(orjson.loads(bytes(raw)), "", leaves)
     except (orjson.JSONDecodeError, RecursionError):
         leaves = [("*", blake2b(raw, digest_size=_BYTES).digest())]
-    return Digest(tuple(path for path, _ in leaves), b"".join(hashed for _, hashed in leaves))
+    leaves.sort()
+    return Digest(tuple([path for path, _ in leaves]), b"".join([hashed for _, hashed in leaves]))
 
 
 def moved_paths(before: Digest, after: Digest) -> list[str]:
@@ -71,19 +75,33 @@ def _mapping(digested: Digest) -> dict[str, bytes]:
     return {path: digested.hashes[index * _BYTES : (index + 1) * _BYTES] for index, path in enumerate(digested.paths)}
 
 
+def _note(value: Any, path: str, leaves: list[tuple[str, bytes]]) -> None:
+    """Add the leaves of a value. An object is none itself, so an empty one adds nothing."""
+    if isinstance(value, dict):
+        before = f"{path}." if path else ""
+        for key, entry in value.items():
+            if isinstance(entry, str):  # most leaves: without another call
+                leaves.append((before + key, _hashed(orjson.dumps(entry))))
+            elif entry is not None:
+                _note(entry, before + key, leaves)
+        return
+    if isinstance(value, list):
+        value = _pruned(value)
+    if value is not None:
+        leaves.append((path, _hashed(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))))
+
+
 def _pruned(value: Any) -> Any:
     """The value without what is empty, inside out; None when nothing is left."""
     if isinstance(value, dict):
         kept = {key: inner for key, entry in value.items() if (inner := _pruned(entry)) is not None}
         return kept or None
     if isinstance(value, list):
-        return [_pruned(entry) for entry in value] or None
+        return [entry if isinstance(entry, str) else _pruned(entry) for entry in value] or None
     return value
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, bytes]]:
-    if isinstance(value, dict):
-        for key, entry in value.items():
-            yield from _leaves(entry, f"{path}.{key}" if path else key)
-    elif value is not None:
-        yield path, blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=_BYTES).digest()
+@lru_cache(_REMEMBERED)
+def _hashed(leaf: bytes) -> bytes:
+    """A leaf's hash; the control planes of a fleet share most of their leaves."""
+    return blake2b(leaf, digest_size=_BYTES).digest()
