@@ -22,6 +22,7 @@ from consumers.topology import House
 from consumers.wires import Wires
 from kamaji_events.broker.topology import Layout
 from kamaji_events.errors import BrokerError, BrokerRefused, SettingsError
+from kamaji_events.groups import first_of, only, pass_cancellation
 from kamaji_events.health import HealthServer
 
 __all__ = ["Service", "run"]
@@ -102,8 +103,8 @@ class Service:
             try:
                 await self._session()
             except (BrokerError, BaseExceptionGroup) as error:
-                lost = _broker_error(error)
-                _still_wanted()
+                lost = first_of(error, BrokerError)
+                pass_cancellation()
                 ever = ever or self._problem is None
                 if isinstance(lost, BrokerRefused) and not ever:
                     raise lost from error
@@ -209,35 +210,6 @@ class Service:
             return None
 
 
-def _broker_error(error: BaseException) -> BrokerError:
-    """The loss behind a group of errors; anything that is none goes on.
-
-    Raises:
-        BaseException: the group holds something else than broker errors.
-    """
-    if isinstance(error, BrokerError):
-        return error
-    if isinstance(error, BaseExceptionGroup):
-        _, rest = error.split(BrokerError)
-        if rest is not None:
-            raise _only(rest)
-        return _broker_error(error.exceptions[0])
-    raise error
-
-
-def _still_wanted() -> None:
-    """Before Python 3.13 a task group that fails while it is cancelled swallows the cancellation."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
-
-
-def _only(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error
-
-
 async def run(settings: ConsumerSettings, *, house: House | None = None) -> None:
     """Run the consumers until SIGTERM or SIGINT; SIGHUP reads the subscriptions file again.
 
@@ -260,7 +232,7 @@ async def run(settings: ConsumerSettings, *, house: House | None = None) -> None
     try:
         await service.run()
     except BaseExceptionGroup as group:
-        raise _only(group) from None
+        raise only(group) from None
     finally:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.remove_signal_handler(number)

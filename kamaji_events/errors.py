@@ -26,8 +26,6 @@ Catch broadly at the root, narrowly at the leaves::
 Library errors never leave a room as they are: each room maps them in one place, chained as ``__cause__``.
 """
 
-from typing import TypeVar
-
 __all__ = [
     "BrokerError",
     "BrokerRefused",
@@ -49,7 +47,6 @@ __all__ = [
     "SettingsError",
     "TopologyMismatch",
     "TopologyMissing",
-    "first_of",
 ]
 
 
@@ -139,21 +136,3 @@ class JournalNewer(JournalError):
 
 class JournalDamaged(JournalError):
     """Parts of the journal are missing or fail their checksum."""
-
-
-E = TypeVar("E", bound=KamajiEventsError)
-
-
-def first_of(error: BaseException, kind: type[E]) -> E:
-    """The first error of a kind in what a task group raised; what is neither it nor a group of it goes on.
-
-    Raises:
-        BaseException: ``error`` itself, when it holds anything else: a fault of ours is never taken for a known one.
-    """
-    if isinstance(error, kind):
-        return error
-    if isinstance(error, BaseExceptionGroup):
-        known, others = error.split(kind)
-        if known is not None and others is None:
-            return first_of(known.exceptions[0], kind)
-    raise error

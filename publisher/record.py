@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kamaji_events.errors import ClusterRefused, KamajiEventsError, KindMissing, first_of
+from kamaji_events.errors import ClusterRefused, KamajiEventsError, KindMissing
+from kamaji_events.groups import first_of
 from kamaji_events.recording import FORMAT
 from publisher.follow import Followed, follow
 from publisher.observation import Resource

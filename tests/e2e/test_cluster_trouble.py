@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kamaji_events.broker.topology import Layout
-from kamaji_events.errors import ClusterRefused, first_of
+from kamaji_events.errors import ClusterRefused
+from kamaji_events.groups import first_of
 from kamaji_events.simulator import Simulator, Store
 from publisher.watch.policy import WatchPolicy
 from tests.support.installation import Installation, Replica, eventually, installation
