@@ -84,6 +84,7 @@ class Kube:
 
     def __init__(self, cluster: Cluster) -> None:
         connector = aiohttp.TCPConnector(limit=16, ssl=cluster.tls())
+        self._namespaces: set[str] = set()
         self._client = aiohttp.ClientSession(cluster.url, connector=connector)
 
     async def __aenter__(self) -> Self:
@@ -152,8 +153,10 @@ class Kube:
         return list(listed["items"] or [])
 
     async def namespace(self, name: str) -> None:
-        """Create a namespace, unless it is there."""
-        await self.ensure("namespaces", {"metadata": {"name": name}})
+        """Create a namespace, unless it is there; one that was created is not asked for again."""
+        if name not in self._namespaces:
+            self._namespaces.add(name)
+            await self.ensure("namespaces", {"metadata": {"name": name}})
 
     async def ensure(self, resource: str, body: Object) -> None:
         """Create an object, unless it is there."""
@@ -208,6 +211,7 @@ class Kube:
 
     async def end_namespace(self, name: str) -> None:
         """Delete a namespace and ask for the deletion of all in it, as the namespace controller does."""
+        self._namespaces.discard(name)
         await self.delete("namespaces", None, name)
         for resource in _OWNED:
             await self.call("DELETE", path_of(resource, name))

@@ -47,6 +47,11 @@ class Life:
                 break
         return [name for name, at in self._events if at is not None and version is not None and at <= version]
 
+    @property
+    def version(self) -> int:
+        """The resourceVersion of the last write."""
+        return self._actor.version
+
     async def finish(self) -> list[str]:
         """Write the rest; gives all events."""
         await self._actor.play(self._steps)

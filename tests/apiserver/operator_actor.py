@@ -66,20 +66,20 @@ class OperatorActor:
         self._before: dict[tuple[str, str, str], Object] = {}
         self._uids: dict[str, str] = {}
         self._current: dict[tuple[str, str, str], str] = {}
-        self._namespaces: set[str] = set()
         self.versions: dict[str, str] = {}
         """The resourceVersion that each recorded one became."""
+
+    @property
+    def version(self) -> int:
+        """The resourceVersion of the last write, but for deletions."""
+        return max(map(int, self.versions.values()), default=0)
 
     async def play(self, steps: Iterable[Step]) -> None:
         """Write what each line says."""
         for step in steps:
-            await self._ready_namespace(step["object"]["metadata"].get("namespace"))
+            if namespace := step["object"]["metadata"].get("namespace"):
+                await self._kube.namespace(namespace)
             await self._play(step)
-
-    async def _ready_namespace(self, namespace: str | None) -> None:
-        if namespace and namespace not in self._namespaces:
-            self._namespaces.add(namespace)
-            await self._kube.namespace(namespace)
 
     async def _play(self, step: Step) -> None:
         key, object_ = _key(step), step["object"]

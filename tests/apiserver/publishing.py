@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 
-from kamaji_events.envelope import Message
 from publisher.buffer import ChangeBuffer
 from publisher.lifecycle.fleet import Fleet
 from publisher.lifecycle.looks import Look, LookAnswer
@@ -40,17 +39,15 @@ class Published:
 
     def __init__(self, recovered: Recovered) -> None:
         self.recovered = recovered
-        self.deltas: list[Delta] = []
+        self.messages: list[Any] = []
+        """Every event's ``Message``, in order."""
+        self._by_kind: dict[str, list[dict[str, Any]]] = {}
+        self._by_subject: dict[str, list[str]] = {}
         self.objects: dict[str, bytes] = dict(recovered.objects)
         self.versions: dict[str, str] = dict(recovered.versions)
         self.facts: dict[str, str] = dict(recovered.facts)
         self.watches: Watches | None = None
         self.problem = None
-
-    @property
-    def messages(self) -> list[Message]:
-        """Every event's bytes, in order."""
-        return [message for delta in self.deltas for message in delta.messages]
 
     @property
     def next(self) -> int:
@@ -59,7 +56,9 @@ class Published:
 
     async def commit(self, delta: Delta) -> None:
         """See ``publisher.memory.Term``."""
-        self.deltas.append(delta)
+        self.messages += delta.messages
+        for message in delta.messages:
+            self._keep(orjson.loads(message.body))
         self.versions |= delta.versions
         self.facts |= delta.facts
         for key, value in delta.changed.items():
@@ -72,15 +71,19 @@ class Published:
         """See ``publisher.memory.Term``."""
         await asyncio.Event().wait()
 
+    def _keep(self, event: dict[str, Any]) -> None:
+        *_, kind, one, two = event["type"].split(".")
+        self._by_kind.setdefault(kind, []).append(event)
+        if kind == "tenantcontrolplane" and one != "outage" and two != "stalled":
+            self._by_subject.setdefault(event["subject"], []).append(f"{one}.{two}")
+
     def events(self, kind: str = "tenantcontrolplane") -> list[dict[str, Any]]:
         """Every event of a kind, decoded, in order."""
-        prefix = f"io.clastix.kamaji.{kind}."
-        return [orjson.loads(message.body) for message in self.messages if message.type.startswith(prefix)]
+        return self._by_kind.get(kind, [])
 
     def names(self, subject: str) -> list[str]:
-        """The events of one object by their two words, in order; those that a clock decides are left out."""
-        words = (".".join(event["type"].split(".")[-2:]) for event in self.events() if event["subject"] == subject)
-        return [word for word in words if not word.startswith("outage.") and not word.endswith(".stalled")]
+        """The events of one control plane by their two words, in order; those that a clock decides are left out."""
+        return self._by_subject.get(subject, [])
 
     def by_uid(self) -> dict[str, list[tuple[str, str | None]]]:
         """For each object its events in order, with the resourceVersion that each is concluded from."""

@@ -49,7 +49,6 @@ def _comparable(messages: list[Message]) -> dict[str, list[dict[str, Any]]]:
     for message in messages:
         event = orjson.loads(message.body)
         del event["time"]
-        event["data"].pop("namespaceFree", None)
         for name in _TIMES & (operation := event["data"].get("operation") or {}).keys():
             del operation[name]
         told.setdefault(event["partitionkey"], []).append(event)
@@ -75,7 +74,8 @@ def _recorded_up_to(told: Recorded, resource: str, version: int) -> bool:
     return int(told.versions[resource] or 0) >= version
 
 
-@pytest.mark.parametrize("name", ["lifecycle", "rotation", "loadbalancer"])
+# Not the recording loadbalancer: what a successor of the same name does to delete.completed hangs on when one looks
+@pytest.mark.parametrize("name", ["lifecycle", "migrate", "rotation"])
 async def test_a_recording_gives_the_events_that_were_published(
     cluster: Cluster, kube: Kube, tmp_path: Path, name: str
 ) -> None:
@@ -147,6 +147,7 @@ async def test_a_relist_is_counted_and_the_recording_goes_on(cluster: Cluster, k
     async with Proxy.to(cluster.url) as proxy, _recording(cluster.kubeconfig(url=proxy.url), file) as told:
         await eventually(lambda: len(told.versions) >= _KINDS - 1, lambda: told)
         await life.until("create.completed")
+        await eventually(lambda: _recorded_up_to(told, "tenantcontrolplanes", life.version), lambda: told)
         proxy.swallow()
         proxy.cut()
         await life.until("upgrade.completed")

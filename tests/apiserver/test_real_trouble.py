@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 from publisher.observation import ChangeType
 from publisher.watch.policy import WatchPolicy
@@ -99,22 +98,6 @@ async def test_an_api_server_that_is_killed_and_started_again(cluster: Cluster, 
         assert [object_["metadata"]["name"] for object_ in added if object_] == ["new"]
 
 
-async def test_etcd_restored_from_an_older_snapshot(cluster: Cluster, kube: Kube) -> None:
-    """Versions went back: a watch from the remembered one would be silent for ever, so it is found out and listed."""
-    await _create(kube, "stays")
-    snapshot = await asyncio.to_thread(cluster.snapshot, "older")
-    async with watching(cluster.kubeconfig(), policy=_POLICY) as seen:
-        await seen.synced()
-        await _create(kube, *(f"lost-{number}" for number in range(20)))
-        await eventually(lambda: len(seen.known) == 21, "all objects")
-        await asyncio.to_thread(cluster.restore, snapshot)
-        await seen.synced(2)
-        await seen.knows("stays")
-
-        assert seen.reflector.stats.rewound >= 1
-        assert int(seen.syncs[-1].resource_version) < int(seen.changes(ChangeType.ADDED)[-1].resource_version)
-
-
 async def test_a_remembered_version_that_is_newer_than_the_servers(cluster: Cluster, kube: Kube) -> None:
     """A process that starts with a version from before the restore lists, instead of waiting for ever."""
     await _create(kube, "stays")
@@ -124,22 +107,3 @@ async def test_a_remembered_version_that_is_newer_than_the_servers(cluster: Clus
 
         assert set(seen.known) == {"stays"}
         assert seen.reflector.stats.rewound == 1
-
-
-async def test_a_half_open_connection_is_noticed(cluster: Cluster, kube: Kube) -> None:
-    """Nothing comes any more, not even bookmarks, and nobody says so: the watch is taken for dead within its bound."""
-    await _create(kube, "stays")
-    policy = replace(_POLICY, watch_seconds=4, grace=1, silence=3)
-    async with (
-        Proxy.to(cluster.url) as proxy,
-        watching(cluster.kubeconfig(url=proxy.url), policy=policy) as seen,
-    ):
-        await seen.synced()
-        proxy.swallow()
-        await _create(kube, "new")
-        await eventually(lambda: seen.reflector.problem, "a problem")
-        proxy.cut()
-        proxy.flow()
-        await seen.knows("stays", "new")
-
-        assert len(seen.syncs) == 1
