@@ -214,7 +214,13 @@ class Installation:
 
 
 def _topology(layout: Layout, keys: Iterable[str] = ("#",)) -> Topology:
-    return layout.exchange_topology() + layout.journal_topology(CLUSTER) + layout.client_topology("ears", keys)
+    # the age as a publisher writes it, which finds its own queues then
+    age = f"{7 * 24 * 3600}s"
+    return (
+        layout.exchange_topology(history_age=age)
+        + layout.journal_topology(CLUSTER)
+        + layout.client_topology("ears", keys)
+    )
 
 
 @asynccontextmanager
