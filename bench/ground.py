@@ -32,10 +32,12 @@ class Ground:
 
     Args:
         quick: once and small.
+        beside: another one, whose RabbitMQ is used.
     """
 
-    def __init__(self, *, quick: bool) -> None:
+    def __init__(self, *, quick: bool, beside: "Ground | None" = None) -> None:
         self.quick = quick
+        self._beside = beside
         self.layout = Layout(PREFIX)
         self._stack = AsyncExitStack()
         self._kept: dict[str, Any] = {}
@@ -78,6 +80,8 @@ class Ground:
         Raises:
             SkippedError: there is no rabbitmq-server here.
         """
+        if self._beside is not None:
+            return await self._beside.url()
         if "node" not in self._kept:
             if not RabbitNode.available():
                 raise SkippedError("there is no rabbitmq-server here; on Debian: apt-get install rabbitmq-server")

@@ -117,6 +117,8 @@ class Result:
     samples: dict[str, list[Sample]] = field(default_factory=dict)
     skipped: str | None = None
     """Why it was not run."""
+    failed: bool = False
+    """It ended with an error, which is in ``skipped``."""
 
     def figures(self, who: str, figure: str) -> list[float]:
         """One figure of each round."""

@@ -2,10 +2,9 @@
 
 import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from html import escape
-
-from bench.measure import Result, Target
+from typing import Any
 
 __all__ = ["as_svg"]
 
@@ -16,11 +15,10 @@ _TITLE = "Share of its bound that each figure uses (log scale; shorter is better
 _GOOD, _BAD, _INK = "#2e7d4f", "#b3402e", "#444"
 
 
-def _used(target: Target, value: float) -> float:
+def _used(told: Mapping[str, Any], value: float) -> float:
     """1 is the bound, less is better, whichever way the bound points."""
-    if target.op == ">=":
-        return target.bound / value if value > 0 else _MOST
-    return value / target.bound if target.bound else _MOST
+    bound: float = told["bound"]
+    return bound / max(value, 1e-9) if told["op"] == ">=" else value / bound
 
 
 def _x(used: float) -> float:
@@ -28,15 +26,11 @@ def _x(used: float) -> float:
     return round(_LEFT + share * _WIDTH, 1)
 
 
-def _bars(results: Sequence[Result]) -> Iterator[tuple[str, list[float]]]:
-    for result in results:
-        for target in result.case.targets if result.skipped is None else ():
-            if target.op:
-                against = f" / {target.baseline}" if target.baseline else ""
-                yield (
-                    f"{result.case.name}: {target.figure}{against}",
-                    [_used(target, value) for value in result.values(target)],
-                )
+def _bars(cases: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
+    for name, case in cases.items():
+        for told in case["figures"]:
+            if told["op"]:
+                yield f"{name}: {told['figure']}", [_used(told, value) for value in told["values"]]
 
 
 def _bar(number: int, label: str, used: list[float]) -> str:
@@ -58,9 +52,9 @@ def _scale(height: float) -> Iterator[str]:
         yield f'<text x="{_x(used)}" y="{_TOP - 12}" text-anchor="middle">{text}</text>'
 
 
-def as_svg(results: Sequence[Result]) -> str:
+def as_svg(cases: Mapping[str, Any]) -> str:
     """Bars to the median, lines from the smallest to the largest; left of the bound is reached."""
-    bars = list(_bars(results))
+    bars = list(_bars(cases))
     height = _TOP + len(bars) * _ROW + 12
     width = _LEFT + _WIDTH + 40
     parts = [

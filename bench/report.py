@@ -3,8 +3,9 @@
 import os
 import platform
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -53,29 +54,53 @@ def _named(target: Target) -> str:
     return f"{target.figure} / {target.baseline}'s" if target.baseline else target.figure
 
 
-def _verdict(target: Target, median: float) -> str:
-    if not target.op:
-        return ""
-    return "reached" if target.reached(median) else "NOT REACHED"
+def _judged(result: Result, target: Target) -> dict[str, Any]:
+    values = result.values(target)
+    median = statistics.median(values)
+    return {
+        "figure": _named(target),
+        "op": target.op,
+        "bound": target.bound if target.op else None,
+        "values": values,
+        "median": median,
+        "reached": target.reached(median) if target.op else None,
+    }
 
 
-def rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
-    """The table's cells, heads first."""
+def as_json(results: Sequence[Result]) -> dict[str, Any]:
+    """Each case with its figures and every sample, and what it was measured on."""
+    return {"machine": machine(), "cases": {result.case.name: _case(result) for result in results}}
+
+
+def _case(result: Result) -> dict[str, Any]:
+    samples = {
+        who: [{"units": one.units, "seconds": one.seconds, "cpu": one.cpu, **one.extra} for one in several]
+        for who, several in result.samples.items()
+    }
+    targets = () if result.skipped is not None else result.case.targets
+    return {
+        "what": result.case.what,
+        "skipped": result.skipped,
+        "measured": {"date": datetime.now(UTC).date().isoformat(), "load": round(os.getloadavg()[0], 1)},
+        "figures": [_judged(result, target) for target in targets],
+        "samples": samples,
+    }
+
+
+def rows(cases: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The table's cells of ``as_json``'s cases, heads first."""
     yield "case", "figure", "median", "min - max", "must be", ""
-    for result in results:
-        if result.skipped is not None:
-            yield result.case.name, "skipped", "", "", "", result.skipped
-            continue
-        for target in result.case.targets:
-            values = result.values(target)
-            median = statistics.median(values)
+    for name, case in cases.items():
+        if case["skipped"] is not None:
+            yield name, "skipped", "", "", "", case["skipped"]
+        for told in case["figures"]:
             yield (
-                result.case.name,
-                _named(target),
-                _short(median),
-                f"{_short(min(values))} - {_short(max(values))}",
-                f"{target.op} {target.bound:g}" if target.op else "",
-                _verdict(target, median),
+                name,
+                told["figure"],
+                _short(told["median"]),
+                f"{_short(min(told['values']))} - {_short(max(told['values']))}",
+                f"{told['op']} {told['bound']:g}" if told["op"] else "",
+                {None: "", True: "reached", False: "NOT REACHED"}[told["reached"]],
             )
 
 
@@ -83,41 +108,12 @@ def _short(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-def as_table(results: Sequence[Result]) -> str:
+def as_table(cases: Mapping[str, Any]) -> str:
     """A Markdown table that also reads well on a terminal."""
-    cells = list(rows(results))
+    cells = list(rows(cases))
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     lines = [
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in cells
     ]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(lines)
-
-
-def as_json(results: Sequence[Result]) -> dict[str, Any]:
-    """Every sample, for a plot or a later comparison."""
-    return {
-        "machine": machine(),
-        "cases": {
-            result.case.name: {
-                "what": result.case.what,
-                "skipped": result.skipped,
-                "samples": {
-                    who: [{"units": s.units, "seconds": s.seconds, "cpu": s.cpu, **s.extra} for s in samples]
-                    for who, samples in result.samples.items()
-                },
-                "targets": [
-                    {
-                        "figure": _named(target),
-                        "op": target.op,
-                        "bound": target.bound if target.op else None,
-                        "values": result.values(target),
-                        "median": result.median(target),
-                        "reached": target.reached(result.median(target)) if target.op else None,
-                    }
-                    for target in (() if result.skipped else result.case.targets)
-                ],
-            }
-            for result in results
-        },
-    }
