@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from consumers import record as r
 from consumers.board import Board
-from consumers.state import States, Status, SubscriptionState
+from consumers.state import States, Status, SubscriptionState, is_cluster
 from consumers.topology import House
 from kamaji_events.broker import declare
 from kamaji_events.broker.connection import Broker, connect
@@ -37,7 +37,7 @@ class Control:
     @property
     def states(self) -> States:
         """Every subscription that workers ever declared, by name."""
-        return self.board.states
+        return {name: state for name, state in self.board.states.items() if not is_cluster(name)}
 
     def state(self, name: str) -> SubscriptionState:
         """One subscription's state.
@@ -45,9 +45,10 @@ class Control:
         Raises:
             SettingsError: no worker ever declared it.
         """
-        if name in self.board.states:
-            return self.board.states[name]
-        known = ", ".join(sorted(self.board.states)) or "none yet: start the consumers once"
+        states = self.states
+        if name in states:
+            return states[name]
+        known = ", ".join(sorted(states)) or "none yet: start the consumers once"
         raise SettingsError(f"there is no subscription {name!r}; known: {known}")
 
     async def waiting(self, name: str) -> int:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from uuid import uuid4
 
+from consumers.alarm import Alarm
 from consumers.metrics import ConsumerMetrics
 from kamaji_events.broker import declare
 from kamaji_events.broker.connection import Broker
@@ -63,6 +64,10 @@ class Heartbeats:
             self._silent.discard(cluster)
             _log.warning("the publisher of cluster %s is heard again", cluster, extra={"cluster": cluster})
 
+    def silence(self, cluster: str) -> float:
+        """Seconds since it was heard, or since it was first expected."""
+        return self._clock() - self._last[cluster]
+
     def connected(self) -> None:
         """Nothing could be heard until now: silence is counted from here on."""
         now = self._clock()
@@ -78,7 +83,7 @@ class Heartbeats:
             _log.error(
                 "the publisher of cluster %s has been silent for %.0f s: nobody may be watching it",
                 cluster,
-                now - self._last[cluster],
+                self.silence(cluster),
                 extra={"cluster": cluster},
             )
         return frozenset(late)
@@ -92,11 +97,12 @@ async def hear(broker: Broker, layout: Layout) -> str:
     return queue.name
 
 
-async def listen(heartbeats: Heartbeats, broker: Broker, queue: str, *, look: float) -> None:
+async def listen(heartbeats: Heartbeats, alarm: Alarm, broker: Broker, queue: str, *, look: float) -> None:
     """Hear publishers for ever.
 
     Args:
         heartbeats: told of each.
+        alarm: told of silence and of its end.
         broker: the connection.
         queue: from ``hear``.
         look: seconds between checks.
@@ -106,7 +112,7 @@ async def listen(heartbeats: Heartbeats, broker: Broker, queue: str, *, look: fl
     """
     heartbeats.connected()
     async with broker.consume(queue, _PREFETCH) as consumer, asyncio.TaskGroup() as tasks:
-        tasks.create_task(_check(heartbeats, look))
+        tasks.create_task(_check(heartbeats, alarm, look))
         async for incoming in consumer:
             await incoming.ack()
             try:
@@ -115,9 +121,11 @@ async def listen(heartbeats: Heartbeats, broker: Broker, queue: str, *, look: fl
                 continue
             if cluster:
                 heartbeats.heard(cluster)
+                await alarm.heard(cluster)
 
 
-async def _check(heartbeats: Heartbeats, look: float) -> None:
+async def _check(heartbeats: Heartbeats, alarm: Alarm, look: float) -> None:
     while True:
         await asyncio.sleep(look)
-        heartbeats.check()
+        for cluster in heartbeats.check():
+            await alarm.silent(cluster, heartbeats.silence(cluster))

@@ -17,6 +17,7 @@ __all__ = [
     "Disabled",
     "Drained",
     "Forgotten",
+    "Heard",
     "Held",
     "Paused",
     "ProbeClaimed",
@@ -25,6 +26,7 @@ __all__ = [
     "Released",
     "Removed",
     "Resumed",
+    "Silent",
     "Snapshot",
     "Suspended",
     "decode_record",
@@ -146,6 +148,14 @@ class Released(_About, frozen=True):
     sequence: str
 
 
+class Silent(_About, frozen=True):
+    """A cluster's publisher has stopped saying that it is alive; ``subscription`` is ``cluster:<its name>``."""
+
+
+class Heard(_About, frozen=True):
+    """It is heard again; ``subscription`` as for ``Silent``."""
+
+
 class Snapshot(_About, frozen=True):
     """All states as of an offset, so that older records can be dropped."""
 
@@ -170,6 +180,8 @@ Record = (
     | CaughtUp
     | Held
     | Released
+    | Silent
+    | Heard
     | Snapshot
 )
 

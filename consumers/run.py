@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 from prometheus_client import CollectorRegistry
 
+from consumers.alarm import Alarm
 from consumers.config import Config, load_config
 from consumers.crew import Crew
 from consumers.heartbeat import Heartbeats, hear, listen
@@ -139,7 +140,7 @@ class Service:
             await crew.apply(self._config, prune_removed=settings.prune)
             look = min(settings.look_interval, settings.alive_limit / 4)
             beats = await hear(wires.consuming, self._house.layout)
-            listening = tasks.create_task(listen(self.heartbeats, wires.consuming, beats, look=look))
+            listening = tasks.create_task(listen(self.heartbeats, Alarm(wires), wires.consuming, beats, look=look))
             async with self._served():
                 await self._until_stopped(crew)
                 await self._leave(crew)

@@ -12,7 +12,7 @@ import msgspec
 
 from consumers import record as r
 
-__all__ = ["CatchUp", "States", "Status", "SubscriptionState", "fold"]
+__all__ = ["CatchUp", "States", "Status", "SubscriptionState", "cluster_name", "fold", "is_cluster"]
 
 
 class Status(StrEnum):
@@ -68,6 +68,8 @@ class SubscriptionState(msgspec.Struct, frozen=True, omit_defaults=True):
     """Seconds of history a new subscription still has to ask for."""
     held: dict[str, dict[str, float]] = {}
     """With ordering by object: object to sequence to the time when that event is due."""
+    silent: bool = False
+    """Of a cluster, which has a name no subscription can have: its publisher is not heard."""
 
     def blocked_by(self, object_: str, sequence: str) -> tuple[str, float] | None:
         """The first earlier event of the object that is still on its way, and when it is due."""
@@ -76,6 +78,20 @@ class SubscriptionState(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 States = dict[str, SubscriptionState]
+
+_CLUSTER = "cluster:"
+
+
+def cluster_name(cluster: str) -> str:
+    """Under what name a cluster stands on the board, beside the subscriptions."""
+    return f"{_CLUSTER}{cluster}"
+
+
+def is_cluster(name: str) -> bool:
+    """Whether a name on the board is a cluster's."""
+    return name.startswith(_CLUSTER)
+
+
 _Fold = Callable[[SubscriptionState, Any], SubscriptionState]
 
 
@@ -192,6 +208,8 @@ _FOLDS: dict[type[r.Record], _Fold] = {
     r.CaughtUp: _caught_up,
     r.Held: _held,
     r.Released: _released,
+    r.Silent: lambda state, _: _with(state, silent=True),
+    r.Heard: lambda state, _: _with(state, silent=False),
 }
 
 

@@ -275,6 +275,13 @@ _SUBSCRIPTION = tuple(
             "its receiver answered 410: disabled until a person resumes it",
             ("subscription", "error"),
         ),
+        (
+            "heartbeat.missed",
+            _CRITICAL,
+            "the publisher of the cluster has stopped saying that it is alive: nobody may be watching it",
+            ("silentSeconds",),
+        ),
+        ("heartbeat.resumed", _NOTICE, "the publisher of the cluster is heard again"),
     )
 )
 

@@ -43,13 +43,22 @@ class InstanceEvents:
         self._schema_base = schema_base
         self._n = 0
 
-    def message(self, name: str, seconds: float, *, reason: tuple[str, str] | None = None, **details: Any) -> Message:
+    def message(
+        self,
+        name: str,
+        seconds: float,
+        *,
+        reason: tuple[str, str] | None = None,
+        cluster: str | None = None,
+        **details: Any,
+    ) -> Message:
         """One event.
 
         Args:
             name: two words of the catalogue, such as ``state.alive``.
             seconds: when it happened, since 1970.
             reason: a CamelCase word and a sentence.
+            cluster: another than the instance's own, when the event is about that one.
             details: members of ``data`` that this event has, as the catalogue lists them.
 
         Raises:
@@ -62,7 +71,7 @@ class InstanceEvents:
             data["reason"] = {"word": reason[0], "message": reason[1]}
         return encode(
             event,
-            cluster=self._cluster,
+            cluster=cluster or self._cluster,
             namespace=None,
             name=self._instance,
             uid=f"{self._instance}.{self._term}",

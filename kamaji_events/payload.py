@@ -148,6 +148,7 @@ DETAILS: Final[Mapping[str, Detail]] = {
     "counts": Detail("how many objects there are, by status", {"type": "object"}),
     "durationSeconds": Detail("how long it lasted", _SECONDS),
     "epoch": Detail("the epoch that began", {"type": "integer", "minimum": 1}),
+    "silentSeconds": Detail("for how long it has not been heard", _SECONDS),
     "error": Detail("what the receiver or the network said, without secrets", _ANYTHING),
     "event": Detail("the event that was dead-lettered", _ANYTHING),
     "finalizers": Detail("the finalizers that were seen last", _TEXTS),

@@ -12,6 +12,7 @@ from consumers.policy import Quota
 from consumers.quota import over_quota
 from consumers.state import Status
 from kamaji_events.catalogue import Kind
+from kamaji_events.event import Event
 from kamaji_events.instance import InstanceEvents
 from tests.support.consumers import Stage, until
 from tests.support.receiver import Request, receiver
@@ -139,6 +140,26 @@ async def test_a_publisher_is_heard_on_the_exchange(scene: Stage) -> None:
         while value("kamaji_events_consumers_publisher_silent", {"cluster": scene.mark}) != 1:
             await scene.count(scene.queue())
         assert service.heartbeats.silent == {scene.mark}
+
+
+@pytest.mark.broker
+async def test_a_silent_publisher_is_told_once_to_whoever_subscribes_to_it(scene: Stage) -> None:
+    """Two workers notice, one event comes; when the publisher is heard again that is told once too."""
+    publisher = InstanceEvents(Kind.PUBLISHER, cluster=scene.mark, instance="p", term=1, carry_term=True)
+    async with receiver() as hook:
+        scene.write(scene.subscription(hook.url, events=("heartbeat.*",)))
+        async with scene.service(alive_limit=0.2) as one, scene.service(alive_limit=0.2) as two:
+            await scene.publish(publisher.message("state.alive", 1_764_590_000.0, counts={}))
+            await until(lambda: len(hook.requests) > 0, hook.arrived)
+            while not (one.heartbeats.silent and two.heartbeats.silent):
+                await scene.count(scene.queue())
+            await scene.publish(publisher.message("state.alive", 1_764_590_060.0, counts={}))
+            await until(lambda: len(hook.requests) > 1, hook.arrived)
+
+    missed, resumed = (Event.from_bytes(request.body) for request in hook.requests[:2])
+    assert (missed.name, resumed.name) == ("heartbeat.missed", "heartbeat.resumed")
+    assert missed.cluster == resumed.cluster == scene.mark
+    assert missed.data["silentSeconds"] > 0
 
 
 @pytest.mark.broker
