@@ -107,7 +107,9 @@ async def test_forgetting_at_any_moment(sea: Storm, seed: int, control_planes: i
     told = sea.place.ears.tenants()
     alternating(told)
     living = {event.partitionkey for event in uncut.values() if event.kind == "tenantcontrolplane"} - ends.keys()
-    assert living <= told_of(sea)
+    assert living <= told_of(sea), sea.log
+    ready, uncut_ready = readiness(told), readiness(uncut.values())
+    assert {uid: ready.get(uid) for uid in living} == {uid: uncut_ready.get(uid) for uid in living}, sea.log
 
 
 def told_of(sea: Storm) -> set[str | None]:
@@ -115,8 +117,13 @@ def told_of(sea: Storm) -> set[str | None]:
     return {event.partitionkey for event in sea.place.ears.tenants()}
 
 
+def readiness(events: Iterable[Event]) -> dict[str | None, str]:
+    """What was said of each object's readiness last."""
+    return {event.partitionkey: event.name for event in events if event.name in {"state.ready", "state.notready"}}
+
+
 def alternating(events: Iterable[Event]) -> None:
-    """Ready and not ready take turns; every operation that ends has started, and ends once."""
+    """Ready and not ready take turns, from the first ready on."""
     words: dict[str | None, list[str]] = {}
     for event in events:
         assert event.name not in CLOCK_DECIDED

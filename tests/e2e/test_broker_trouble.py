@@ -14,7 +14,7 @@ from kamaji_events.simulator import Simulator, Store
 from tests.support.installation import Installation, Replica, eventually, installation
 from tests.support.inventing import Invented, furnish
 
-pytestmark = [pytest.mark.broker, pytest.mark.e2e]
+pytestmark = [pytest.mark.broker, pytest.mark.e2e, pytest.mark.timeout(120)]
 
 
 @pytest.fixture
