@@ -17,7 +17,10 @@ from kamaji_events.broker.connection import Broker, connect
 from kamaji_events.broker.node import RabbitNode
 from kamaji_events.broker.topology import Binding, Layout, Queue, Topology
 
-__all__ = ["PREFIX", "Ground"]
+__all__ = ["HEARTBEAT", "PREFIX", "Ground"]
+
+HEARTBEAT = 600
+"""Seconds, of the bench's own connections: a case may keep the loop busy for a while."""
 
 T = TypeVar("T")
 
@@ -92,7 +95,9 @@ class Ground:
     async def broker(self) -> Broker:
         """A connection of the bench itself."""
         if "broker" not in self._kept:
-            self._kept["broker"] = await self._stack.enter_async_context(connect(await self.url(), name="bench"))
+            self._kept["broker"] = await self._stack.enter_async_context(
+                connect(await self.url(), name="bench", heartbeat=HEARTBEAT)
+            )
             await declare.apply(self._kept["broker"], self.layout.exchange_topology())
         broker: Broker = self._kept["broker"]
         return broker

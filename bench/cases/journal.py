@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from bench.events import decisions
-from bench.ground import Ground
+from bench.ground import HEARTBEAT, Ground
 from bench.measure import Case, Sample, Stopwatch, Target
 from bench.upgrades import upgrades
 from kamaji_events.broker.connection import connect
@@ -27,11 +27,11 @@ _BATCH = 500
 
 
 def _memories(count: int) -> dict[str, bytes]:
-    """What a publisher remembers of so many control planes in the middle of their upgrade."""
+    """What a publisher remembers of so many control planes at the beginning of their upgrade."""
     derivation = Derivation(Policy())
     for number, line in enumerate(multiply([upgrades()], count)):
         derivation.take(line)
-        if number > count * 3:
+        if number > count:
             break
     changed = derivation.fleet.changed()
     return {key: remembered(memory) for key, memory in changed.items() if memory is not None}
@@ -104,7 +104,7 @@ async def _storm(term: Term, deltas: list[Delta], events: int) -> Sample:
 @asynccontextmanager
 async def _led(ground: Ground, cluster: str) -> AsyncIterator[Term]:
     async with (
-        connect(await ground.url(), name="bench journal") as broker,
+        connect(await ground.url(), name="bench journal", heartbeat=HEARTBEAT) as broker,
         Journal(ground.layout, cluster).lead(broker) as term,
     ):
         yield term
