@@ -8,6 +8,7 @@ import aiohttp
 from bench.fleet import simulated
 from bench.ground import Ground
 from bench.measure import Case, Sample, Target
+from bench.upgrades import upgrades
 from publisher.observation import Resource, SyncEnded
 from publisher.snapshot import TCP_DECODER
 from publisher.snapshot.tcp import TcpSnapshot
@@ -31,6 +32,7 @@ _BOOKMARK = 180
 def cases(ground: Ground) -> list[Case]:
     """Bytes and requests of an hour in which every control plane is upgraded once."""
     count = ground.size(1000, 30)
+    lines = sum(line.type == "MODIFIED" for line in upgrades())
 
     async def ours() -> Sample:
         began = time.perf_counter()
@@ -42,7 +44,7 @@ def cases(ground: Ground) -> list[Case]:
             await _read(reflector, api_lines=0)
             listed = reflector.stats.bytes
             await api.ask("go", speed=None)
-            await _read(reflector, api_lines=await api.ask("done"))
+            await _read(reflector, api_lines=count * lines)
             changed = reflector.stats.bytes - listed
         sent = listed * _COMPARES + changed + _BOOKMARKS * _BOOKMARK
         extra = {"mb_an_hour": sent / 1e6, "requests_an_hour": _WATCHES + _COMPARES}
