@@ -21,7 +21,7 @@ __all__ = ["JsonFormatter", "TextFormatter", "configure", "watch_loop"]
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _COLOURS = {"WARNING": "\x1b[33m", "ERROR": "\x1b[31m", "CRITICAL": "\x1b[1;31m", "DEBUG": "\x1b[2m"}
 _DIM, _RESET = "\x1b[2m", "\x1b[0m"
-_NOISY = ("aiormq", "aio_pika", "aiohttp.access", "httpx", "httpcore", "asyncio", "kubernetes")
+_NOISY = ("aio_pika", "aiohttp.access", "httpx", "httpcore", "asyncio", "kubernetes")
 """Libraries whose warnings are enough."""
 
 _log = logging.getLogger(__name__)
@@ -116,6 +116,7 @@ def configure(
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for name in _NOISY:
         logging.getLogger(name).setLevel(max(logging.WARNING, logging.root.level))
+    logging.getLogger("aiormq").setLevel(logging.ERROR)  # each lost connection is told by its owner, with the reason
     logging.captureWarnings(capture=True)
     sys.excepthook = _uncaught
     threading.excepthook = lambda args: _log.critical(

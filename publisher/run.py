@@ -200,7 +200,6 @@ class Service:
 
 async def run(settings: PublisherSettings) -> None:
     """Run one replica until cancelled; see ``Service.run``."""
-    _log.info("starting", extra={"settings": settings.summary()})
     try:
         await Service(settings).run()
     except BaseExceptionGroup as group:

@@ -171,8 +171,8 @@ class Broker:
     def _lose(self, error: BrokerError) -> None:
         if self._lost is not None and not self._lost.done():
             self._lost.set_result(error)
-            if not self._closing:
-                _log.warning("the connection to RabbitMQ is lost: %s", error)
+            if not self._closing:  # whoever owns it says what follows, with this reason
+                _log.info("the connection to RabbitMQ is lost: %s", error)
         for channel in list(self._channels):
             channel.lose(error)
         self._channels.clear()

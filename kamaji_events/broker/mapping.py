@@ -103,7 +103,7 @@ def from_library(error: BaseException, *, where: str = "") -> BrokerError:
     """
     if isinstance(error, BrokerError):
         return error
-    if isinstance(error.__cause__, ssl.SSLError | gaierror):
+    if isinstance(error.__cause__, ssl.SSLError | gaierror | ConnectionRefusedError):
         error = error.__cause__
     at = f" at {where}" if where else ""
     if type(error) is amqp.ConnectionClosed and len(error.args) > 1:
@@ -125,6 +125,8 @@ def _words(error: BaseException) -> str:
             words = f"TLS failed ({error.reason or error}); amqps:// is for the TLS port, usually 5671"
         case gaierror():
             words = f"the host name is not known ({error.strerror})"
+        case ConnectionRefusedError():
+            words = "nothing listens there (connection refused)"
         case amqp.AuthenticationError():
             words = "it offers no PLAIN login; enable that mechanism or give ?auth=... in the URL"
         case TimeoutError():

@@ -38,6 +38,7 @@ def run(
     journal: Annotated[
         bool | None, typer.Option("--journal/--no-journal", help="Keep the memory in the broker; without, one replica.")
     ] = None,
+    prefix: Annotated[str | None, typer.Option(metavar="WORD", help="First word of exchange and queues.")] = None,
     url: AmqpUrl = None,
     log_level: LogLevel = None,
     log_format: LogFormat = None,
@@ -47,7 +48,7 @@ def run(
 
     Reads only: get, list and watch on Kamaji's kinds, list on what they own. Any number of replicas may run for one
     cluster; one leads, the others take over. Every option is also a variable KAMAJI_EVENTS_<NAME> and a key of the
-    YAML file; docs/operations.md lists all of them.
+    YAML file; docs/settings.md lists all of them.
 
     \b
     Examples:
@@ -65,6 +66,7 @@ def run(
         watch_secrets=watch_secrets,
         announce_existing=announce_existing,
         journal=journal,
+        prefix=prefix,
         amqp_url=url,
         log_level=log_level,
         log_format=log_format,

@@ -4,6 +4,7 @@
 with ``KAMAJI_EVENTS_DEBUG=1``.
 """
 
+import errno
 import logging
 import os
 import sys
@@ -19,6 +20,7 @@ __all__ = ["told"]
 
 _CTRL_C = 130
 _BROKEN_PIPE = 141
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _CURES: tuple[tuple[type[KamajiEventsError], str, str], ...] = (
     (BrokerRefused, "", "check user, password, vhost and permissions of AMQP_URL"),
@@ -83,6 +85,8 @@ def _line(error: BaseException) -> str:
     if isinstance(error, KamajiEventsError):
         cure = next((cure for kind, words, cure in _CURES if isinstance(error, kind) and words in text), None)
         return f"error: {text}" + (f"; {cure}" if cure else "")
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return f"error: {error.strerror}: what was written is not complete"
     return (
         f"internal error: {type(error).__name__}: {text}; set KAMAJI_EVENTS_DEBUG=1 to see where, and please report it"
     )

@@ -1,6 +1,7 @@
 """The command's face: help that teaches, lazy loading, errors in one line."""
 
 import asyncio
+import errno
 import subprocess
 import sys
 from typing import Any
@@ -95,6 +96,7 @@ def _python(code: str, *words: str) -> str:
         (errors.BrokerUnavailable("RabbitMQ at x: gone"), 1, "is RabbitMQ running there?"),
         (errors.ClusterRefused("403"), 1, "check the kubeconfig"),
         (errors.EnvelopeError("a\nb"), 1, "error: a b"),
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "error: No space left on device: what was written"),
         (ZeroDivisionError("oops"), 1, "internal error: ZeroDivisionError: oops"),
         (ExceptionGroup("g", [ValueError("v"), errors.SettingsError("deep")]), 2, "error: deep"),
         (BaseExceptionGroup("g", [asyncio.CancelledError(), errors.BrokerError("b")]), 1, "error: b"),
