@@ -18,8 +18,9 @@ from publisher.snapshot.tcp import TcpSpec
 __all__ = ["Digest", "digest", "moved_paths", "read_spec"]
 
 _BYTES = 8
-_REMEMBERED = 4096
-"""Leaves whose hash is kept at hand."""
+_REMEMBERED = 1024
+"""Parts of specs, and leaves, whose hashes are kept at hand."""
+_PARTS = msgspec.json.Decoder(dict[str, Raw])
 _SPEC = msgspec.json.Decoder(TcpSpec)
 _shapes: dict[tuple[str, ...], tuple[str, ...]] = {}
 
@@ -54,13 +55,32 @@ def _tolerant(raw: Raw) -> TcpSpec | None:
 
 def digest(raw: Raw) -> Digest:
     """Digest a spec; one that is too deep to be read is a single leaf."""
-    leaves: list[tuple[str, bytes]] = []
     try:
-        _note(orjson.loads(bytes(raw)), "", leaves)
+        leaves = _leaves(raw)
     except (orjson.JSONDecodeError, RecursionError):
         leaves = [("*", blake2b(raw, digest_size=_BYTES).digest())]
-    leaves.sort()
     return Digest(tuple([path for path, _ in leaves]), b"".join([hashed for _, hashed in leaves]))
+
+
+def _leaves(raw: Raw) -> list[tuple[str, bytes]]:
+    """Paths and hashes, sorted. The parts of a spec are looked up by their bytes: a fleet shares most of them."""
+    leaves: list[tuple[str, bytes]] = []
+    try:
+        parts = _PARTS.decode(raw)
+    except msgspec.DecodeError:
+        _note(orjson.loads(bytes(raw)), "", leaves)
+    else:
+        for name, part in parts.items():
+            leaves += _part(name, bytes(part))
+    leaves.sort()
+    return leaves
+
+
+@lru_cache(_REMEMBERED)
+def _part(name: str, part: bytes) -> tuple[tuple[str, bytes], ...]:
+    leaves: list[tuple[str, bytes]] = []
+    _note(orjson.loads(part), name, leaves)
+    return tuple(leaves)
 
 
 def moved_paths(before: Digest, after: Digest) -> list[str]:
