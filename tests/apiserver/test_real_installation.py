@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kamaji_events.broker.topology import Layout
+from publisher.observation import Resource
 from tests.apiserver.cluster import Cluster
 from tests.apiserver.kube import Kube
 from tests.apiserver.lives import Life
@@ -41,7 +42,7 @@ async def test_a_life_is_told_through_the_death_of_a_leader(place: Installation,
     """One replica dies in the middle of an upgrade, another takes over: subscribers hold the whole life, once."""
     life = Life(kube, "acme")
     async with place.replica("a") as first:
-        await first.leading()
+        await place.ears.told("a", "sync.completed", len(Resource))
         await life.until("upgrade.started")
         await place.ears.told(life.subject, "upgrade.started")
         await first.kill()
