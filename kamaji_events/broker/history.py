@@ -1,7 +1,8 @@
 """Reading the history: the stream behind the exchange, from some time ago up to what a live queue has.
 
 A stream has no end marker and waits silently beyond its end. Its end is found in two ways: the live queue's oldest
-message has come by; or the stream stays quiet behind its last chunk, which another reader was shown first.
+message has come by; or the stream stays quiet behind its last chunk, which another reader was shown first. One that
+others go on filling is never quiet: without a live queue reading ends where a chunk begins that came later.
 Whatever is wrong with a stream closes the whole connection (a bad offset, a get), so give this a connection that
 serves nothing else.
 """
@@ -49,11 +50,15 @@ class Replay:
         self._last: int | None = None
         self._passed: dict[str, None] = {}
         self._silences = 0
+        self._chunk: int | None = None
+        self._end: int | None = None
+        self._ask_at = 0.0
+        self._ended = False
         arguments = {"x-stream-offset": "first" if ago is None else f"{max(1, ceil(ago))}s"}
         self._consumer = broker.consume(stream, _PREFETCH, arguments=arguments)
 
     async def __aenter__(self) -> Self:
-        self._last = await self._last_chunk()
+        self._last = self._chunk = await self._last_chunk()
         self._silences = 0 if self._last is not None else 1
         await self._consumer.__aenter__()
         return self
@@ -75,6 +80,7 @@ class Replay:
             self._silences = 0
             await incoming.ack()
             self._remember(incoming)
+            await self._find_end(int(incoming.headers.get("x-stream-offset", 0)))
             return incoming
         raise StopAsyncIteration
 
@@ -82,7 +88,18 @@ class Replay:
         waiting = self._live.upcoming if self._live is not None else None
         if waiting is not None:
             return (waiting.properties.message_id or "") in self._passed or self._silences >= _STUCK
-        return self._last is None and self._silences > 0
+        return self._last is None and (self._silences > 0 or self._ended)
+
+    async def _find_end(self, offset: int) -> None:
+        """Without a live queue: what there was at the start lies before any chunk that began after the last of then."""
+        if self._live is not None or self._last is not None or self._chunk is None:
+            return
+        now = asyncio.get_running_loop().time()
+        if self._end is None and now >= self._ask_at:
+            self._ask_at = now + _QUIET
+            last = await self._last_chunk()
+            self._end = last if last is not None and last > self._chunk else None
+        self._ended = self._end is not None and offset >= self._end - 1
 
     def _remember(self, incoming: Incoming) -> None:
         """Keep the last ids: the live queue's oldest message is delivered within moments of the stream's copy."""

@@ -64,6 +64,7 @@ def _quiet_logs() -> None:
     import logging
 
     logging.basicConfig(level=logging.WARNING, format="kamaji-events: %(message)s")
+    logging.getLogger("aiormq").setLevel(logging.CRITICAL)  # a lost connection is told by us: in one line, no stack
 
 
 async def _tail(

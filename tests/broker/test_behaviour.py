@@ -221,6 +221,21 @@ async def test_the_history_is_read_to_its_end(broker: Broker, layout: Layout) ->
     await declare.delete(broker, layout.exchange_topology())
 
 
+async def test_a_history_that_others_go_on_filling_has_an_end(broker: Broker, layout: Layout) -> None:
+    """Never quiet: what was there at the start is read, and then it ends all the same."""
+    await declare.apply(broker, layout.exchange_topology())
+    async with broker.publisher() as publisher:
+        await publisher.publish_many([Outgoing(b"%d" % n, "a.b.c.d.e.f") for n in range(100)], exchange=layout.events)
+        bodies = []
+        async with broker.another("history") as reader, Replay(reader, layout.history, ago=None) as replay:
+            async for message in replay:
+                bodies.append(message.body)
+                assert len(bodies) < 5000, "it reads for ever"
+                await publisher.publish(Outgoing(b"later", "a.b.c.d.e.f"), exchange=layout.events)
+    assert bodies[:100] == [b"%d" % n for n in range(100)]
+    await declare.delete(broker, layout.exchange_topology())
+
+
 async def test_a_cut_connection_of_the_fake_is_told() -> None:
     """As with the real one: waiting consumers and the owner get an error."""
     fake = FakeRabbit()
