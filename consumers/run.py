@@ -23,7 +23,7 @@ from consumers.topology import House
 from consumers.wires import Wires
 from kamaji_events.broker.topology import Layout
 from kamaji_events.errors import BrokerError, BrokerRefused, SettingsError
-from kamaji_events.groups import first_of, only, pass_cancellation
+from kamaji_events.groups import apart, first_of, only
 from kamaji_events.health import HealthServer
 
 __all__ = ["Service", "run"]
@@ -102,10 +102,9 @@ class Service:
         while not self._stop.is_set():
             began = self._clock()
             try:
-                await self._session()
+                await apart(self._session())
             except (BrokerError, BaseExceptionGroup) as error:
                 lost = first_of(error, BrokerError)
-                pass_cancellation()
                 ever = ever or self._problem is None
                 if isinstance(lost, BrokerRefused) and not ever:
                     raise lost from error

@@ -1,11 +1,13 @@
 """What a task group raised, taken apart: the one error that tells why, and a cancellation that must not be lost."""
 
 import asyncio
-from typing import TypeVar
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
-__all__ = ["first_of", "only", "pass_cancellation"]
+__all__ = ["apart", "first_of", "only"]
 
 E = TypeVar("E", bound=BaseException)
+T = TypeVar("T")
 
 
 def first_of(error: BaseException, kind: type[E]) -> E:
@@ -32,12 +34,20 @@ def only(error: BaseException) -> BaseException:
     return error
 
 
-def pass_cancellation() -> None:
-    """Go on with a cancellation that a task group swallowed: before Python 3.13 one that fails meanwhile does.
+async def apart(work: Coroutine[Any, Any, T]) -> T:
+    """Do something in a task of its own, as if it were awaited here: for whoever goes on after it failed.
+
+    Before Python 3.13 a task group that fails swallows a cancellation of its task that comes meanwhile, and one that
+    fails while it is waited for leaves its task counted as being cancelled for ever. Either ends with that task.
 
     Raises:
-        asyncio.CancelledError: somebody wants this task to end.
+        asyncio.CancelledError: this task is to end; the work was cancelled and has ended.
     """
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        raise
+    return task.result()

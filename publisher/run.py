@@ -10,7 +10,7 @@ from kamaji_events.broker import declare
 from kamaji_events.broker.connection import Broker, connect
 from kamaji_events.broker.topology import Layout
 from kamaji_events.errors import BrokerError, BrokerRefused, KamajiEventsError, TopologyMismatch
-from kamaji_events.groups import first_of, pass_cancellation
+from kamaji_events.groups import apart, first_of
 from kamaji_events.health import HealthServer
 from kamaji_events.metrics import Metrics
 from publisher.buffer import ChangeBuffer
@@ -121,9 +121,8 @@ class Service:
         while True:
             began = self._clock()
             try:
-                await self._session()
+                await apart(self._session())
             except (BrokerError, BaseExceptionGroup) as group:
-                pass_cancellation()
                 error = first_of(group, BrokerError)
                 ever = ever or self.condition.broker is None
                 if isinstance(error, BrokerRefused | TopologyMismatch) and not ever:

@@ -1,11 +1,12 @@
 """Taking apart what task groups raise."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
 from kamaji_events.errors import BrokerError, BrokerUnavailable
-from kamaji_events.groups import first_of, only, pass_cancellation
+from kamaji_events.groups import apart, first_of, only
 
 
 def test_the_known_error_is_found_in_nested_groups() -> None:
@@ -42,13 +43,14 @@ async def test_a_cancellation_that_a_task_group_swallowed_is_passed_on() -> None
         finally:
             raise BrokerUnavailable("lost meanwhile")
 
+    async def session() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fails_while_cancelled())
+
     async def service() -> None:
         while True:
-            try:
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(fails_while_cancelled())
-            except BaseExceptionGroup:
-                pass_cancellation()
+            with suppress(BaseExceptionGroup):
+                await apart(session())
 
     task = asyncio.create_task(service())
     await asyncio.sleep(0)
@@ -57,3 +59,22 @@ async def test_a_cancellation_that_a_task_group_swallowed_is_passed_on() -> None
     async with asyncio.timeout(5):
         with pytest.raises(asyncio.CancelledError):
             await task
+
+
+async def test_a_task_group_that_failed_leaves_no_cancellation_behind() -> None:
+    """A service that loses its broker while nobody stops it goes on, however often."""
+
+    async def fails() -> None:
+        await asyncio.sleep(0)
+        raise BrokerUnavailable("lost")
+
+    async def session() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fails())
+
+    for _ in range(3):
+        with pytest.raises(ExceptionGroup):
+            await apart(session())
+    task = asyncio.current_task()
+    assert task is not None
+    assert not task.cancelling()
