@@ -8,6 +8,7 @@ are not wanted here. So what a sink needs is any ``httpx.AsyncBaseTransport``: t
 Each connection's resolved address passes the egress guard where its socket is made.
 """
 
+import asyncio
 import base64
 import contextlib
 import socket
@@ -134,8 +135,8 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close every connection."""
         self._closed = True
-        for session in self._sessions.values():
-            await session.close()
+        # whole, also when who waits is cancelled once more: a session that is never closed says so when it is collected
+        await asyncio.shield(asyncio.gather(*(session.close() for session in self._sessions.values())))
 
 
 class _Body(httpx.AsyncByteStream):
