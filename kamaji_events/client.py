@@ -37,16 +37,16 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 
 
 class _Seen:
-    """The last so many ids."""
+    """The last so many events: CloudEvents are told apart by source and id together."""
 
     def __init__(self) -> None:
-        self._ids: OrderedDict[str, None] = OrderedDict()
+        self._ids: OrderedDict[tuple[str, str], None] = OrderedDict()
 
-    def __contains__(self, event_id: str) -> bool:
-        return event_id in self._ids
+    def __contains__(self, event: Event) -> bool:
+        return (event.source, event.id) in self._ids
 
-    def add(self, event_id: str) -> None:
-        self._ids[event_id] = None
+    def add(self, event: Event) -> None:
+        self._ids[event.source, event.id] = None
         if len(self._ids) > _REMEMBERED:
             self._ids.popitem(last=False)
 
@@ -137,13 +137,13 @@ class _Session:
                             async for incoming in past:
                                 if (event := self._read(incoming)) is not None:
                                     yield event
-                                    self._seen.add(event.id)
+                                    self._seen.add(event)
                         self._settled()
                         pause = _FIRST_PAUSE
                         async for incoming in live:
                             if (event := self._read(incoming)) is not None:
                                 yield event
-                                self._seen.add(event.id)
+                                self._seen.add(event)
                             await incoming.ack()
             except (BrokerUnavailable, TopologyMissing) as error:
                 if self._began is None:
@@ -184,7 +184,7 @@ class _Session:
         except EnvelopeError as error:
             _log.warning("a message is no event and is skipped: %s", error, extra={"key": incoming.routing_key})
             return None
-        return event if event.id not in self._seen and self._wanted.matches(event) else None
+        return event if event not in self._seen and self._wanted.matches(event) else None
 
 
 class _Past:

@@ -23,6 +23,10 @@ def check_cluster(name: str) -> str:
     """
     if _CLUSTER.match(name):
         return name
+    if not name:
+        raise SettingsError(
+            "the cluster's name is missing: give 1 to 40 lower-case letters, digits or '-', e.g. 'eu-1'"
+        )
     raise SettingsError(f"cluster {name!r} cannot be used: give 1 to 40 lower-case letters, digits or '-', e.g. 'eu-1'")
 
 

@@ -4,6 +4,7 @@ The recording's clock is the only one, so the same recording gives the same byte
 server are answered from the recording's owned kinds as they are at that moment.
 """
 
+import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from publisher.render import render
 from publisher.snapshot import DATASTORE_DECODER, TCP_DECODER, UnreadableObjectError
 
 __all__ = ["Derivation", "derive"]
+
+_log = logging.getLogger(__name__)
 
 _DECODERS: dict[Resource, Any] = {
     Resource.TENANTCONTROLPLANES: TCP_DECODER,
@@ -58,6 +61,8 @@ def derive(
             yield render(decision, cluster=cluster, term=term, schema_base=schema_base)
     for decision in derivation.end():
         yield render(decision, cluster=cluster, term=term, schema_base=schema_base)
+    if derivation.unreadable:
+        _log.warning("%d lines or objects could not be read: nothing is concluded from them", derivation.unreadable)
 
 
 class Derivation:

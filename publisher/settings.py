@@ -3,7 +3,7 @@
 import socket
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from kamaji_events.duration import Duration
 from kamaji_events.envelope import SCHEMA_BASE
@@ -42,8 +42,8 @@ class PublisherSettings(Settings):
 
     cluster: str = ""
     """Required: the management cluster's name, in every routing key: 1 to 40 lower-case letters, digits and '-'."""
-    instance: str = Field(default_factory=socket.gethostname, max_length=63)
-    """This replica's name, in its events and metrics; the pod's name by default."""
+    instance: str = Field(default="", max_length=63, validate_default=True)
+    """This replica's name in its events and metrics, unlike any other cluster's: cluster and host name by default."""
     prefix: str = Field(default="kamaji", pattern=r"^[A-Za-z0-9._-]+$")
     """First word of every exchange and queue; another one is another installation on the same vhost."""
     kubeconfig: Path | None = None
@@ -91,7 +91,8 @@ class PublisherSettings(Settings):
 
     @field_validator("instance")
     @classmethod
-    def _is_instance(cls, value: str) -> str:
-        if value and all(part.isascii() and (part.isalnum() or part in "-._") for part in value):
+    def _is_instance(cls, value: str, info: ValidationInfo) -> str:
+        value = value or f"{info.data.get('cluster', '')}-{socket.gethostname()}"[:63]
+        if all(part.isascii() and (part.isalnum() or part in "-._") for part in value):
             return value
         raise ValueError("use letters, digits, '-', '_' and '.', at most 63 of them")

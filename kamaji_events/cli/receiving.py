@@ -1,7 +1,7 @@
 """A webhook receiver that checks what it gets: for the demo, for `kamaji-events receive`, for a first look.
 
 It shows what a receiver of one's own has to do: verify the signature over the raw bytes, answer 2xx quickly,
-and take an event once by its id.
+and take an event once by its source and id.
 """
 
 import base64
@@ -73,7 +73,7 @@ class CheckingReceiver:
         self.port = port
         self._secret = _key(secret) if secret else None
         self._on_event = on_event
-        self._seen: dict[str, bytes] = {}
+        self._seen: dict[tuple[str, str], bytes] = {}
         app = web.Application(client_max_size=4 * 1024 * 1024)
         app.router.add_get("/{path:.*}", _alive)
         app.router.add_post("/{path:.*}", self._take)
@@ -117,7 +117,7 @@ class CheckingReceiver:
 
     def _count(self, event: Event) -> None:
         digest = sha256(event.raw).digest()
-        before = self._seen.setdefault(event.id, digest)
+        before = self._seen.setdefault((event.source, event.id), digest)
         if before is not digest:
             self.tally.copies += 1
             if before != digest:

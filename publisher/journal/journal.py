@@ -107,6 +107,7 @@ class Journal:
                 await patience.waiting_for(token.active())
                 found = read(await token.read())
                 if known is None and (found.empty or (found.lost is not None and not found.objects)):
+                    _log.info("the journal holds no memory, reading what the history knows of %s", self._cluster)
                     known = await recollect(broker, self._layout.history, self._cluster)
                 if self._believable(found, known if found.empty else None, late=patience.over):
                     return token, found, known

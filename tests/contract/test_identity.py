@@ -14,6 +14,12 @@ def test_cluster_names_of_the_contract_pass(name: str) -> None:
     assert identity.check_cluster(name) == name
 
 
+def test_a_missing_name_is_called_missing() -> None:
+    """Nobody wrote an empty name: it was not given."""
+    with pytest.raises(SettingsError, match="missing"):
+        identity.check_cluster("")
+
+
 @pytest.mark.parametrize("name", ["", "eu.1", "eu_1", "EU", "x" * 41, "a b", "ü", "eu-1\n", "*", "#"])
 def test_anything_else_is_refused_with_the_cure(name: str) -> None:
     """A dot, an underscore, a capital or a wildcard would break routing keys, so the start is refused."""

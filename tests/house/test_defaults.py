@@ -25,7 +25,7 @@ _SHARED = {"log_level": "info", "log_format": "auto", "health_host": "0.0.0.0", 
 def test_the_publishers_defaults() -> None:
     """Limits as the event reference tells them."""
     found = _defaults(PublisherSettings)
-    assert found.pop("instance")
+    assert found.pop("instance") == "", "made of the cluster and the host"
 
     assert found == {
         **_SHARED,

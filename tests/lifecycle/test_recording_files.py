@@ -120,3 +120,11 @@ def test_events_carry_the_recordings_own_time() -> None:
     """Its virtual clock, or what the object tells."""
     first = next(iter(derive(RECORDINGS / "lifecycle.jsonl.gz")))
     assert orjson.loads(first.body)["time"] == "2026-12-01T14:08:09.000Z"
+
+
+def test_what_cannot_be_read_is_told_at_the_end(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever derives a damaged recording learns that something was passed over."""
+    lines = _lines({"at": 1, "resource": "datastores", "type": "ADDED", "object": None})
+
+    assert list(derive(read_lines(lines))) == []
+    assert "1 lines or objects could not be read" in caplog.text
