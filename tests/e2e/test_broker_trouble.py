@@ -11,7 +11,7 @@ from kamaji_events.broker.connection import connect
 from kamaji_events.broker.node import RabbitNode
 from kamaji_events.broker.topology import Binding, Exchange, Layout, Queue, Topology
 from kamaji_events.simulator import Simulator, Store
-from tests.support.installation import Installation, Replica, eventually, installation
+from tests.support.installation import Installation, Replica, eventually, installation, topology
 from tests.support.inventing import Invented, furnish
 
 pytestmark = [pytest.mark.broker, pytest.mark.e2e, pytest.mark.timeout(120)]
@@ -147,7 +147,7 @@ async def test_the_exchange_is_deleted(place: Installation) -> None:
         playing.more()
         await eventually(lambda: not replica.service.leads.is_set())
         replica.proxy.swallow()  # what is published before the bindings are back reaches nobody but the history
-        await declare.apply(broker, layout.exchange_topology() + layout.client_topology("ears", ("#",)))
+        await declare.apply(broker, topology(layout))
         replica.proxy.flow()
         await replica.leading()
         await playing.over()

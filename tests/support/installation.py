@@ -21,7 +21,7 @@ from publisher.settings import PublisherSettings
 from publisher.watch.policy import WatchPolicy
 from tests.support.cut_proxy import Proxy
 
-__all__ = ["CLUSTER", "NEVER", "Ears", "Installation", "Replica", "eventually", "installation", "unclocked"]
+__all__ = ["CLUSTER", "NEVER", "Ears", "Installation", "Replica", "eventually", "installation", "topology", "unclocked"]
 
 CLUSTER = "eu-1"
 """The management cluster's name."""
@@ -213,7 +213,8 @@ class Installation:
                 yield replica
 
 
-def _topology(layout: Layout, keys: Iterable[str] = ("#",)) -> Topology:
+def topology(layout: Layout, keys: Iterable[str] = ("#",)) -> Topology:
+    """Exchange, history, journal, and the queue that hears everything, as a publisher declares them."""
     # the age as a publisher writes it, which finds its own queues then
     age = f"{7 * 24 * 3600}s"
     return (
@@ -228,9 +229,9 @@ async def installation(
     sim: Simulator, url: str, layout: Layout, folder: Path, *, more: Topology | None = None
 ) -> AsyncIterator[Installation]:
     """Exchange, history and journal, declared before anybody leads, with ears; gone at the end."""
-    topology = _topology(layout) + (more or Topology())
+    parts = topology(layout) + (more or Topology())
     async with connect(url, name="test") as broker:
-        await declare.apply(broker, topology)
+        await declare.apply(broker, parts)
     ears = Ears(url, layout.client_queue("ears"))
     listening = asyncio.create_task(ears.listen())
     try:
@@ -239,4 +240,4 @@ async def installation(
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)
         async with connect(url, name="test") as broker:
-            await declare.delete(broker, topology)
+            await declare.delete(broker, parts)
