@@ -2,9 +2,17 @@
 
 import asyncio
 
+from tests.support.deadline import pytest_configure, pytest_runtest_setup, pytest_runtest_teardown
 from tests.support.rabbit import layout, private_node, rabbit
 
-__all__ = ["layout", "private_node", "rabbit"]
+__all__ = [
+    "layout",
+    "private_node",
+    "pytest_configure",
+    "pytest_runtest_setup",
+    "pytest_runtest_teardown",
+    "rabbit",
+]
 
 # Python 3.11 makes a loop when the first one is asked for, pytest-asyncio asks and nobody closes it: a ResourceWarning.
 asyncio.set_event_loop(None)

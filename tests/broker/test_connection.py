@@ -145,6 +145,7 @@ async def test_a_killed_node_is_a_lost_connection(private_node: RabbitNode) -> N
     queue = Topology(queues=(Queue(fresh(), {"x-queue-type": "quorum"}),))
     async with connect(private_node.url, name="test") as broker:
         await declare.apply(broker, queue)
+        await private_node.settle()
         private_node.kill()
         assert isinstance(await broker.lost(), BrokerUnavailable)
     await private_node.start()

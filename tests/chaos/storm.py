@@ -164,6 +164,7 @@ class Storm:
     async def broker_killed(self) -> None:
         """SIGKILL of RabbitMQ; it is started again on the same data while everything goes on."""
         await self._broker_is_up()
+        await self.node.settle()
         self.node.kill()
         self._restart = asyncio.create_task(self.node.start())
 

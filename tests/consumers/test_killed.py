@@ -45,6 +45,7 @@ async def test_a_broker_killed_with_deliveries_in_flight_and_in_delay_loses_noth
         patient = {"failures": 0}
         scene.write(scene.subscription(hook.url, tries=20, delays=["2s"], circuit=patient, concurrency=50))
         async with scene.service() as service:
+            await private_node.settle()
             await scene.publish(*[scene.event(one, name=one) for one in sorted(ids)])
             await until(lambda: sum(moody.tries.values()) > 700, hook.arrived)
             private_node.kill()

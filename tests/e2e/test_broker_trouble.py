@@ -1,6 +1,5 @@
 """RabbitMQ in every kind of trouble under a publisher at work: the watch goes on, nothing is lost, it recovers."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -69,11 +68,11 @@ class Playing:
 
 async def test_killed_and_restarted_on_the_same_data(place: Installation, private_node: RabbitNode) -> None:
     """SIGKILL of RabbitMQ: what happens meanwhile waits, and is told after its restart."""
-    await asyncio.sleep(1)  # a queue younger than half a second may lose what was confirmed: RabbitMQ's, not ours
     async with place.replica() as replica:
         playing = Playing(place, replica)
         await playing.begin()
         playing.more(2)
+        await private_node.settle()
         private_node.kill()
         playing.more(3)
         await playing.trouble("RabbitMQ")

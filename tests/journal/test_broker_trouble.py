@@ -55,6 +55,7 @@ async def commit_until_killed(place: Place, journal: Journal, node: RabbitNode) 
     async with leading(place, journal) as term:
         for number in range(1, 20):
             await term.commit(batch(number))
+        await node.settle()
         last = asyncio.ensure_future(term.commit(batch(20)))
         await asyncio.sleep(0)
         node.kill()
