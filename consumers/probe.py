@@ -23,8 +23,9 @@ __all__ = ["Probe"]
 
 _log = logging.getLogger(__name__)
 
-_LEASE = 60.0
-"""Seconds, beyond what a probe may take, after which a silent prober's claim ends."""
+_LEASE = 15.0
+"""Seconds, beyond what a probe may take, after which a silent prober's claim ends: so long a receiver that is back is
+not noticed when its prober was killed."""
 _IN_HAND = 900.0
 """Seconds that one event is held at most: RabbitMQ closes a channel whose acknowledgement takes half an hour."""
 _LOOK = 30.0

@@ -176,6 +176,7 @@ class Simulator:
             await watch.run()
         finally:
             self._watches.discard(opened)
+            wire.close()
         return response
 
     async def _discover(self, request: web.Request) -> web.StreamResponse:

@@ -35,12 +35,19 @@ class Wire:
         self._rate = rate
         self._lock = asyncio.Lock()
         self._last = b""
+        self._closed = False
+
+    def close(self) -> None:
+        """The answer is complete: whatever is still to be said into it is dropped."""
+        self._closed = True
 
     async def write(self, content: bytes) -> None:
-        """Write; waits while the reader, or a fault, is slow."""
+        """Write; waits while the reader, or a fault, is slow. Into a closed wire nothing is written."""
         async with self._lock:
             for start in range(0, len(content), _PIECE if self._rate() else max(len(content), 1)):
                 await self._thawed.wait()
+                if self._closed:
+                    return
                 piece = content[start : start + _PIECE] if self._rate() else content
                 await self._response.write(piece)
                 if rate := self._rate():
@@ -54,7 +61,7 @@ class Wire:
 
     def abort(self) -> None:
         """Reset the connection."""
-        if self._request.transport is not None:
+        if not self._closed and self._request.transport is not None:  # it may serve another request by now
             self._request.transport.abort()
 
 

@@ -246,7 +246,8 @@ async def storm(
     ):
         tasks = [asyncio.create_task(hook.run())]
         await hook.up.wait()
-        delivery: dict[str, Any] = {"tries": 1000, "circuit": {"failures": 5, "probeFirst": 0.5, "probeMost": 1.0}}
+        circuit = {"failures": 5, "probeFirst": 0.5, "probeMost": 1.0}
+        delivery: dict[str, Any] = {"tries": 1000, "timeout": "5s", "circuit": circuit}
         everything = {"clusters": [CLUSTER], "events": ["tenantcontrolplane.*.*", "datastore.*.*"]}
         scene.write(scene.subscription(hook.receiver.url, **delivery) | {"filter": everything})
         workers = [_Worker(scene, f"w{number}") for number in range(2)]

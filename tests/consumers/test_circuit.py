@@ -74,6 +74,22 @@ async def test_a_pause_is_shared_and_outlives_workers(scene: Stage) -> None:
             await until(lambda: {f"e{n}" for n in range(6)} <= set(_ids(hook.requests[tried:])), hook.arrived)
 
 
+async def test_a_killed_prober_is_followed(scene: Stage) -> None:
+    """The worker that probes dies without a word: another one probes after its claim's end, and delivers."""
+    async with receiver(response(503)) as hook, scene.told() as told:
+        scene.write(scene.subscription(hook.url, **(QUICK | {"timeout": "1s"})))
+        async with scene.killed(instance="a"):
+            await scene.publish(*[scene.event(f"e{number}") for number in range(6)])
+            await _next_event(told)
+            paused = len(hook.requests)
+            await until(lambda: len(hook.requests) >= paused + 4, hook.arrived)
+        hook.answer = response()
+        async with scene.service(instance="b"):
+            resumed = await _next_event(told)
+            assert resumed["type"].endswith("state.resumed")
+            await until(lambda: {f"e{n}" for n in range(6)} <= set(_ids(hook.requests)), hook.arrived)
+
+
 async def test_gone_disables_until_a_person_resumes(scene: Stage) -> None:
     """410: told once, nothing more is sent, nothing vanishes, and a resume delivers it."""
     async with receiver(response(410)) as hook, scene.told() as told, open_control(scene.url, scene.house) as control:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from kamaji_events.simulator import Simulator
+from tests.support.installation import eventually
 
 TCPS = "tenantcontrolplanes"
 PATH = f"/apis/kamaji.clastix.io/v1alpha1/{TCPS}"
@@ -105,6 +106,20 @@ async def test_garbage(simulator: Simulator, client: httpx.AsyncClient) -> None:
 
         assert "<html>" in await anext(lines)
         assert json.loads(await anext(lines))["type"] == "ADDED"
+
+
+async def test_a_blow_to_a_watch_that_has_ended_meanwhile(simulator: Simulator, client: httpx.AsyncClient) -> None:
+    """What is struck at while it is half open and ends before it thaws is not written to, and nobody is told of it."""
+    async with asyncio.TaskGroup() as tasks:
+        async with watch(client, simulator):
+            simulator.faults.freeze()
+            struck = tasks.create_task(simulator.faults.garbage())
+            await asyncio.sleep(0)
+        await eventually(lambda: not simulator.open_watches)
+        simulator.faults.thaw()
+        await struck
+
+    assert await code(client) == 200
 
 
 async def test_a_half_open_connection(simulator: Simulator, client: httpx.AsyncClient) -> None:
