@@ -4,9 +4,10 @@ A reflector yields observations of one resource in this order: ``SyncStarted``, 
 ``SyncEnded``; then ``Change`` after ``Change``; and again from ``SyncStarted`` whenever it had to list anew.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 __all__ = [
     "Change",
@@ -43,8 +44,7 @@ class ChangeType(StrEnum):
 S = TypeVar("S")
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True, gc=False):
     """A Kubernetes ``Status``: the body of an error answer or of an ERROR line."""
 
     code: int
@@ -53,8 +53,7 @@ class Status:
     retry_after: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Change(Generic[S]):
+class Change(Struct, Generic[S], frozen=True, gc=False):
     """One watch line."""
 
     type: ChangeType
@@ -69,8 +68,7 @@ class Change(Generic[S]):
     """Bytes of the line: what a buffer counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[S]):
+class Page(Struct, Generic[S], frozen=True, gc=False):
     """One page of a LIST."""
 
     items: list[S]
@@ -81,8 +79,7 @@ class Page(Generic[S]):
     """Items that could not be read as an object: counted and logged, never fatal."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyncStarted:
+class SyncStarted(Struct, frozen=True, gc=False):
     """A list begins: what is not in it when it ends is gone. One that fails on its way begins again."""
 
     resource: Resource
@@ -90,16 +87,14 @@ class SyncStarted:
     """The remembered resourceVersion that the server was found behind of: a backup, or another cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyncItem(Generic[S]):
+class SyncItem(Struct, Generic[S], frozen=True, gc=False):
     """One object of the list."""
 
     resource: Resource
     snapshot: S
 
 
-@dataclass(frozen=True, slots=True)
-class SyncEnded:
+class SyncEnded(Struct, frozen=True, gc=False):
     """The list is complete as of ``resource_version``."""
 
     resource: Resource
@@ -108,8 +103,7 @@ class SyncEnded:
     """Seconds during which nobody watched, 0 for the first list of a process."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changed(Generic[S]):
+class Changed(Struct, Generic[S], frozen=True, gc=False):
     """A change of one object (BOOKMARK included: it only moves the resourceVersion)."""
 
     resource: Resource

@@ -12,6 +12,7 @@ import aiohttp
 import orjson
 
 from bench.measure import Stopwatch
+from kamaji_events.cli.running import calm_collector
 from kamaji_events.simulator.kubeconfig import write_kubeconfig
 from publisher.lifecycle.fleet import Fleet
 from publisher.lifecycle.policy import Policy
@@ -61,6 +62,8 @@ def _peak() -> float:
 
 
 def _main() -> None:
+    calm_collector()  # as the publisher does; the other way has the same
+
     async def timed() -> tuple[int, Stopwatch]:
         with Stopwatch() as watch:
             count = await (_ours if sys.argv[1] == "ours" else _parsed)(sys.argv[2])

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-__all__ = ["run"]
+__all__ = ["calm_collector", "run"]
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-def _calm_collector() -> None:
+def calm_collector() -> None:
     """Have cycles looked for more rarely: by default that takes a sixth of a worker's CPU and finds nearly nothing."""
     gc.freeze()
     gc.set_threshold(*_RARELY)
@@ -43,7 +43,7 @@ def run(main: Coroutine[Any, Any, T], *, service: bool = False) -> T | None:
         KeyboardInterrupt: Ctrl-C ended it.
     """
     if service:
-        _calm_collector()
+        calm_collector()
     with asyncio.Runner(loop_factory=_loop_factory() if service else None) as runner:
         return runner.run(_until_sigterm(main, service=service))
 

@@ -12,7 +12,7 @@ from publisher.snapshot.meta import Meta
 from publisher.snapshot.spec import read_spec
 from publisher.snapshot.tcp import Deployment, TcpSnapshot, TcpSpec, TcpStatus
 
-__all__ = ["merged", "seconds_of"]
+__all__ = ["first_seen", "merged", "seconds_of"]
 
 V = TypeVar("V")
 
@@ -25,6 +25,7 @@ _CERTIFICATES = ("ca", "frontProxyCA", "sa", "apiServer", "apiServerKubeletClien
 _ADDONS = ("coreDNS", "kubeProxy", "konnectivity")
 _VERBS = (("blockCreation", "create"), ("blockUpdate", "update"), ("blockDeletion", "delete"))
 _MESSAGE = 300
+_NOTHING = Facts()
 
 
 def seconds_of(text: str | None) -> float:
@@ -40,10 +41,19 @@ def merged(known: Facts, snapshot: TcpSnapshot, carried: tuple[str, ...]) -> Fac
     """What is known after a snapshot.
 
     Args:
-        known: what was known; ``Facts()`` at first sight.
+        known: what was known.
         snapshot: the object as it is seen now.
         carried: annotations that events carry.
     """
+    return _replaced(known, _values(known, snapshot, carried))
+
+
+def first_seen(snapshot: TcpSnapshot, carried: tuple[str, ...]) -> Facts:
+    """What is known after the first snapshot of an object: ``merged`` with nothing, without comparing with it."""
+    return Facts(**_values(_NOTHING, snapshot, carried))
+
+
+def _values(known: Facts, snapshot: TcpSnapshot, carried: tuple[str, ...]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     meta = snapshot.metadata
     if meta is not None:
@@ -52,7 +62,7 @@ def merged(known: Facts, snapshot: TcpSnapshot, carried: tuple[str, ...]) -> Fac
     if status is not None:
         _status(values, known, status)
     _spec(values, known, snapshot)
-    return _replaced(known, values)
+    return values
 
 
 def _replaced(known: Facts, values: dict[str, Any]) -> Facts:
@@ -103,7 +113,7 @@ def _over(known: dict[str, V], seen: dict[str, V]) -> dict[str, V]:
     """What is seen over what was known; the known itself where they say the same, so that it can be shared."""
     if seen == known:
         return known
-    return {**known, **seen}
+    return {**known, **seen} if known else seen
 
 
 def _resources(values: dict[str, Any], status: TcpStatus) -> None:

@@ -5,7 +5,7 @@ from publisher.lifecycle.decision import Decision
 from publisher.lifecycle.facts import Facts
 from publisher.lifecycle.judging import judge_open
 from publisher.lifecycle.memory import OpenOperation, TcpMemory
-from publisher.lifecycle.merge import merged, seconds_of
+from publisher.lifecycle.merge import first_seen, merged, seconds_of
 from publisher.lifecycle.moment import Moment
 from publisher.lifecycle.opening import judge_opening
 from publisher.lifecycle.operations import open_operation, tell_steps
@@ -35,7 +35,7 @@ def new_memory(snapshot: TcpSnapshot, epoch: int) -> TcpMemory:
 
 def begin_known(memory: TcpMemory, snapshot: TcpSnapshot, now: float, policy: Policy, epoch: int) -> list[Decision]:
     """Take up an object of the baseline: nothing is said, what is open is opened silently, its clock starts now."""
-    facts = merged(Facts(), snapshot, policy.annotations)
+    facts = first_seen(snapshot, policy.annotations)
     memory.facts = facts
     memory.spec = digest(snapshot.spec)
     begin_silently(memory, now)

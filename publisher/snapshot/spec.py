@@ -29,7 +29,7 @@ class Digest(Struct, frozen=True, array_like=True):
     """Hashes of a spec's leaves."""
 
     paths: tuple[str, ...] = ()
-    """Sorted, joined by dots, from below ``spec``."""
+    """Joined by dots, from below ``spec``: parts by name, within each sorted."""
     hashes: bytes = b""
     """Eight bytes for each path, in their order."""
 
@@ -56,31 +56,34 @@ def _tolerant(raw: Raw) -> TcpSpec | None:
 def digest(raw: Raw) -> Digest:
     """Digest a spec; one that is too deep to be read is a single leaf."""
     try:
-        leaves = _leaves(raw)
+        return _digest(raw)
     except (orjson.JSONDecodeError, RecursionError):
-        leaves = [("*", blake2b(raw, digest_size=_BYTES).digest())]
-    return Digest(tuple([path for path, _ in leaves]), b"".join([hashed for _, hashed in leaves]))
+        return Digest(("*",), blake2b(raw, digest_size=_BYTES).digest())
 
 
-def _leaves(raw: Raw) -> list[tuple[str, bytes]]:
-    """Paths and hashes, sorted. The parts of a spec are looked up by their bytes: a fleet shares most of them."""
-    leaves: list[tuple[str, bytes]] = []
+def _digest(raw: Raw) -> Digest:
+    """Part by part, in the order of their names. Each is looked up by its bytes: a fleet shares most of them."""
     try:
         parts = _PARTS.decode(raw)
     except msgspec.DecodeError:
-        _note(orjson.loads(bytes(raw)), "", leaves)
-    else:
-        for name, part in parts.items():
-            leaves += _part(name, bytes(part))
-    leaves.sort()
-    return leaves
+        return Digest(*_leaves("", bytes(raw)))
+    paths: tuple[str, ...] = ()
+    hashes = b""
+    for name in sorted(parts):
+        of_part, hashed = _part(name, bytes(parts[name]))
+        paths += of_part
+        hashes += hashed
+    return Digest(paths, hashes)
 
 
-@lru_cache(_REMEMBERED)
-def _part(name: str, part: bytes) -> tuple[tuple[str, bytes], ...]:
+def _leaves(name: str, part: bytes) -> tuple[tuple[str, ...], bytes]:
     leaves: list[tuple[str, bytes]] = []
     _note(orjson.loads(part), name, leaves)
-    return tuple(leaves)
+    leaves.sort()
+    return tuple([path for path, _ in leaves]), b"".join([hashed for _, hashed in leaves])
+
+
+_part = lru_cache(_REMEMBERED)(_leaves)
 
 
 def moved_paths(before: Digest, after: Digest) -> list[str]:
