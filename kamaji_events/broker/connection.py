@@ -28,6 +28,7 @@ from kamaji_events.broker.channel import Channel
 from kamaji_events.broker.consume import Consumer
 from kamaji_events.broker.mapping import LIBRARY_ERRORS, from_library
 from kamaji_events.broker.publish import ConfirmingPublisher
+from kamaji_events.broker.reading import FrameReader
 from kamaji_events.errors import BrokerError, BrokerUnavailable, SettingsError
 
 __all__ = ["Broker", "connect"]
@@ -64,11 +65,13 @@ class _Transport(TransportFactory):
 
 
 class _Remembering:
-    """A frame receiver that knows the last frame it gave."""
+    """A frame receiver that knows the last frame it gave; from the first on the receiver itself reads as we do."""
 
     def __init__(self, receiver: FrameReceiver) -> None:
         self._receiver = receiver
         self.frame: Any = None
+        if "get_frame" not in vars(receiver):
+            receiver.get_frame = FrameReader(receiver.reader).get_frame  # type: ignore[method-assign]
 
     async def get_frame(self) -> Any:
         received = await self._receiver.get_frame()
