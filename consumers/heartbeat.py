@@ -13,6 +13,7 @@ from consumers.alarm import Alarm
 from consumers.metrics import ConsumerMetrics
 from kamaji_events.broker import declare
 from kamaji_events.broker.connection import Broker
+from kamaji_events.broker.rebinding import REBIND, kept_bound
 from kamaji_events.broker.topology import Binding, Layout, Queue, Topology
 from kamaji_events.errors import EnvelopeError
 from kamaji_events.event import Event
@@ -89,29 +90,34 @@ class Heartbeats:
         return frozenset(late)
 
 
-async def hear(broker: Broker, layout: Layout) -> str:
-    """Bind a queue of one's own, which ends with the connection, to what publishers say of themselves; its name."""
+async def hear(broker: Broker, layout: Layout) -> Topology:
+    """Bind a queue of one's own, which ends with the connection, to what publishers say of themselves."""
     queue = Queue(f"{layout.prefix}.heartbeats.{uuid4().hex}", exclusive=True)
     bindings = tuple(Binding(layout.events, queue.name, key) for key in _KEYS)
-    await declare.apply(broker, Topology(queues=(queue,), bindings=bindings))
-    return queue.name
+    heard = Topology(queues=(queue,), bindings=bindings)
+    await declare.apply(broker, heard)
+    return heard
 
 
-async def listen(heartbeats: Heartbeats, alarm: Alarm, broker: Broker, queue: str, *, look: float) -> None:
+async def listen(heartbeats: Heartbeats, alarm: Alarm, broker: Broker, heard: Topology, *, look: float) -> None:
     """Hear publishers for ever.
 
     Args:
         heartbeats: told of each.
         alarm: told of silence and of its end.
         broker: the connection.
-        queue: from ``hear``.
-        look: seconds between checks.
+        heard: from ``hear``.
+        look: seconds between checks, and until the queue is bound again.
 
     Raises:
         BrokerError: the connection was lost.
     """
     heartbeats.connected()
-    async with broker.consume(queue, _PREFETCH) as consumer, asyncio.TaskGroup() as tasks:
+    async with (
+        broker.consume(heard.queues[0].name, _PREFETCH) as consumer,
+        kept_bound(broker, heard.bindings, every=min(look, REBIND)),
+        asyncio.TaskGroup() as tasks,
+    ):
         tasks.create_task(_check(heartbeats, alarm, look))
         async for incoming in consumer:
             await incoming.ack()

@@ -13,6 +13,7 @@ from consumers.policy import Quota
 from consumers.state import Status, SubscriptionState
 from consumers.wires import Wires
 from kamaji_events.broker import declare
+from kamaji_events.broker.rebinding import bind_again
 
 __all__ = ["Keeper", "over_quota"]
 
@@ -79,6 +80,8 @@ class Keeper:
             why = over_quota(quota, waiting=waiting, mean_bytes=mean, idle=idle)
             if why is not None:
                 await self._suspend(state, why)
+            else:
+                await self._stay_bound(state)
 
     async def _suspend(self, state: SubscriptionState, why: str) -> None:
         """Written down first: a worker that dies in between leaves it to the next look to unbind."""
@@ -90,6 +93,12 @@ class Keeper:
         if before.suspended is None:
             _log.error("suspended, over its quota: %s", why, extra={"subscription": name})
             await self._desk.say("state.suspended", error=why)
+
+    async def _stay_bound(self, state: SubscriptionState) -> None:
+        """By what the board says: during a rollout another worker may have a newer file."""
+        house, name = self._wires.house, self._subscription.name
+        back = house.return_binding(name, state.version)
+        await bind_again(self._wires.publishing, (back, *house.bindings(name, state.version, state.keys)))
 
     async def _unbind(self, state: SubscriptionState) -> None:
         bindings = self._wires.house.bindings(self._subscription.name, state.version, state.keys)

@@ -1,7 +1,7 @@
 """The watchman: looks after a subscription's queue while its worker delivers.
 
-Every so often: how much waits, is it within its quota, is there something to catch up, is an old queue empty for
-good. Each of these is safe to be done by several workers at once.
+Every so often: how much waits, is it within its quota, is it still bound, is there something to catch up, is an old
+queue empty for good. Each of these is safe to be done by several workers at once.
 """
 
 import logging
@@ -14,6 +14,7 @@ from consumers.quota import Keeper
 from consumers.state import Status
 from consumers.wires import Wires
 from kamaji_events.broker import declare
+from kamaji_events.broker.rebinding import REBIND
 from kamaji_events.broker.topology import Queue, Topology
 from kamaji_events.errors import TopologyMissing
 
@@ -50,7 +51,7 @@ class Watchman:
         """
         while True:
             await self._all()
-            next_look = time.monotonic() + self._look
+            next_look = time.monotonic() + min(self._look, REBIND)
             while (left := next_look - time.monotonic()) > 0 and not self._pressing():
                 await self._wires.board.news(left)
 

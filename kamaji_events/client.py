@@ -19,6 +19,7 @@ from kamaji_events.broker import declare
 from kamaji_events.broker.connection import Broker, connect
 from kamaji_events.broker.consume import Consumer, Incoming
 from kamaji_events.broker.history import Replay
+from kamaji_events.broker.rebinding import REBIND, kept_bound
 from kamaji_events.broker.topology import Exchange, Layout, Topology
 from kamaji_events.errors import BrokerUnavailable, EnvelopeError, SettingsError, TopologyMissing
 from kamaji_events.event import Event
@@ -73,10 +74,13 @@ class Subscription:
         name: str | None = None,
         since: float | None = None,
         layout: Layout | None = None,
+        rebind: float = REBIND,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         # the generator must not lead back here: dropped by a loop that was left, it is then closed at once
-        self._session = _Session(url, wanted, name=name, since=since, layout=layout or Layout(), sleep=sleep)
+        self._session = _Session(
+            url, wanted, name=name, since=since, layout=layout or Layout(), rebind=rebind, sleep=sleep
+        )
         self._events = self._session.events()
 
     @property
@@ -114,12 +118,14 @@ class _Session:
         name: str | None,
         since: float | None,
         layout: Layout,
+        rebind: float,
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
         self._url = url
         self._wanted = wanted
         self._name = name
         self._layout = layout
+        self._rebind = rebind
         self._sleep = sleep
         self._seen = _Seen()
         self._from = None if since is None else time.monotonic() - since
@@ -131,8 +137,12 @@ class _Session:
         pause = _FIRST_PAUSE
         while True:
             try:
-                async with connect(self._url, name="kamaji-events subscribe") as broker:  # noqa: SIM117
-                    async with broker.consume(await self._declare(broker), _PREFETCH) as live:
+                async with connect(self._url, name="kamaji-events subscribe") as broker:
+                    mine = await self._declare(broker)
+                    async with (
+                        broker.consume(mine.queues[0].name, _PREFETCH) as live,
+                        kept_bound(broker, mine.bindings, every=self._rebind),
+                    ):
                         async with _Past(self._url, self._layout, live, self._from, self._began is None) as past:
                             async for incoming in past:
                                 if (event := self._read(incoming)) is not None:
@@ -164,7 +174,7 @@ class _Session:
         if self._name is None and self._from is None and self._began is not None:
             self._from = max(time.monotonic() - _MARGIN, self._began)
 
-    async def _declare(self, broker: Broker) -> str:
+    async def _declare(self, broker: Broker) -> Topology:
         """The queue, bound before anything else is read, so that nothing falls between it and the history."""
         events = Topology(exchanges=(Exchange(self._layout.events, "topic"),))
         if not await declare.exists(broker, events.exchanges[0]):
@@ -175,7 +185,7 @@ class _Session:
         else:  # a new name each time: the broker may still hold the one of a connection that died silently
             topology = self._layout.live_topology(f"live-{uuid4().hex}", keys)
         await declare.apply(broker, topology)
-        return topology.queues[0].name
+        return topology
 
     def _read(self, incoming: Incoming) -> Event | None:
         """The event, unless it was given out before, is not wanted or cannot be read."""

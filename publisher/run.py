@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kamaji_events.broker import declare
 from kamaji_events.broker.connection import Broker, connect
 from kamaji_events.broker.topology import Layout
 from kamaji_events.errors import BrokerError, BrokerRefused, KamajiEventsError, TopologyMismatch
@@ -14,6 +13,7 @@ from kamaji_events.groups import apart, first_of
 from kamaji_events.health import HealthServer
 from kamaji_events.metrics import Metrics
 from publisher.buffer import ChangeBuffer
+from publisher.exchange import GRACE, EventsExchange
 from publisher.health import Condition, PublisherCollector
 from publisher.identity import check_same_cluster
 from publisher.journal.journal import Journal
@@ -53,6 +53,7 @@ class Service:
         layout: names in the broker.
         watch_policy: how patient the watches are; by default what suits a real API server.
         journal_policy: when the journal does what.
+        grace: seconds that subscribers have to bind again to an exchange that was deleted.
         clock: seconds since 1970.
     """
 
@@ -63,6 +64,7 @@ class Service:
         layout: Layout | None = None,
         watch_policy: WatchPolicy | None = None,
         journal_policy: JournalPolicy | None = None,
+        grace: float = GRACE,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.settings = settings
@@ -85,6 +87,7 @@ class Service:
             clock=clock,
         )
         self.condition = Condition(self._watches, self.pipeline)
+        self._exchange = EventsExchange(self._layout, history_age=settings.history_age, grace=grace)
         self._memory = self._make_memory()
         self._facts: Mapping[str, str] = {}
         self.health: HealthServer | None = None
@@ -139,22 +142,9 @@ class Service:
         url = settings.amqp_url.get_secret_value()
         name = f"kamaji-events publisher {settings.cluster} {settings.instance}"
         async with connect(url, name=name, heartbeat=settings.heartbeat) as broker:
-            await self._declare(broker)
+            await self._exchange.look(broker)
             self.condition.broker = None
             await self._lead(broker)
-
-    async def _declare(self, broker: Broker) -> None:
-        """Declare the exchange and the history; a history of another age stays as it is, which is not worth an end."""
-        age = f"{max(1, round(self.settings.history_age))}s"
-        topology = self._layout.exchange_topology(history_age=age)
-        try:
-            await declare.apply(broker, topology)
-        except TopologyMismatch as error:
-            if await declare.exists(broker, topology.queues[0]):
-                _log.warning("the history stays as it was declared first: %s", error)
-                await declare.bind(broker, topology.bindings)
-            else:
-                raise
 
     async def _lead(self, broker: Broker) -> None:
         async with self._memory.lead(broker) as term:
@@ -176,8 +166,16 @@ class Service:
     def _make_memory(self) -> Memory:
         settings = self.settings
         if not settings.journal:
-            return ProcessMemory(self._layout, timeout=settings.confirm_timeout, clock=self._clock)
-        return Journal(self._layout, settings.cluster, policy=self._journal_policy, clock=self._clock)
+            return ProcessMemory(
+                self._layout, prepare=self._exchange.prepare, timeout=settings.confirm_timeout, clock=self._clock
+            )
+        return Journal(
+            self._layout,
+            settings.cluster,
+            prepare=self._exchange.prepare,
+            policy=self._journal_policy,
+            clock=self._clock,
+        )
 
     def _reflector(self, resource: Resource, start: str | None) -> Reflector[Any]:
         decoder = TCP_DECODER if resource is Resource.TENANTCONTROLPLANES else DATASTORE_DECODER

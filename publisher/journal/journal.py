@@ -21,7 +21,7 @@ from publisher.journal.reading import Memorized, read
 from publisher.journal.recollect import Recollection, recollect
 from publisher.journal.term import JournalTerm
 from publisher.journal.token import Token
-from publisher.memory import Recovered, Term
+from publisher.memory import Prepare, Recovered, Term, unprepared
 
 __all__ = ["Journal"]
 
@@ -40,6 +40,7 @@ class Journal:
     Args:
         layout: names in the broker.
         cluster: management cluster.
+        prepare: called with the token held, before anything is published.
         policy: when it does what.
         clock: seconds since 1970.
     """
@@ -49,11 +50,13 @@ class Journal:
         layout: Layout,
         cluster: str,
         *,
+        prepare: Prepare = unprepared,
         policy: JournalPolicy | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._layout = layout
         self._cluster = cluster
+        self._prepare = prepare
         self._queue = layout.journal(cluster)
         self._policy = policy or JournalPolicy()
         self._clock = clock
@@ -71,6 +74,7 @@ class Journal:
         await self._declare(broker)
         token, found, known = await self._take(broker)
         try:
+            await self._prepare(broker, remembered=not found.empty or known is not None)
             term = JournalTerm(
                 token,
                 self._recovered(found, known),

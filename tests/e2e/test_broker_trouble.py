@@ -8,10 +8,11 @@ import pytest
 from kamaji_events.broker import declare
 from kamaji_events.broker.connection import connect
 from kamaji_events.broker.node import RabbitNode
-from kamaji_events.broker.topology import Binding, Exchange, Layout, Queue, Topology
+from kamaji_events.broker.topology import Binding, Layout, Queue, Topology
 from kamaji_events.simulator import Simulator, Store
-from tests.support.installation import Installation, Replica, eventually, installation, topology
-from tests.support.inventing import Invented, furnish
+from tests.support.installation import Installation, eventually, installation
+from tests.support.inventing import furnish
+from tests.support.playing import Playing
 
 pytestmark = [pytest.mark.broker, pytest.mark.e2e, pytest.mark.timeout(120)]
 
@@ -22,48 +23,6 @@ async def place(private_node: RabbitNode, layout: Layout, tmp_path: Path) -> Asy
     sim = Simulator(furnish(Store()))
     async with sim, installation(sim, private_node.url, layout, tmp_path) as made:
         yield made
-
-
-class Playing:
-    """Control planes that are created one after the other, each told whole in the end."""
-
-    def __init__(self, place: Installation, replica: Replica) -> None:
-        self._place, self._replica = place, replica
-        self._lists = 0
-        self.subjects: list[str] = []
-
-    async def begin(self) -> None:
-        """Lead, and tell of the first."""
-        await self._replica.leading()
-        await self._place.ears.synced("a")
-        self.more()
-        await self.whole()
-        assert self._replica.problem() == ""
-        self._lists = self._replica.syncs()
-
-    def more(self, count: int = 1) -> None:
-        """Create some."""
-        for _ in range(count):
-            self.subjects.append(Invented(self._place.sim.store, f"tcp-{len(self.subjects)}").create())
-
-    async def whole(self) -> None:
-        """Wait until everything of everyone was told."""
-        ears = self._place.ears
-        await ears.until(lambda: all(ears.names(each).count("addons.changed") == 2 for each in self.subjects))
-
-    async def trouble(self, word: str) -> None:
-        """Wait until readiness says what is wrong."""
-        await eventually(lambda: word in self._replica.problem(), self._replica.problem)
-
-    async def over(self) -> None:
-        """Wait until it has recovered; everything was told, from the same watches, without another list."""
-        self.more()
-        await self.whole()
-        await eventually(lambda: self._replica.problem() == "", self._replica.problem)
-        first = self._place.ears.names(self.subjects[0])
-        assert all(self._place.ears.names(each) == first for each in self.subjects)
-        assert self._replica.syncs() == self._lists
-        self._place.ears.check()
 
 
 async def test_killed_and_restarted_on_the_same_data(place: Installation, private_node: RabbitNode) -> None:
@@ -121,6 +80,20 @@ async def test_an_alarm(place: Installation, private_node: RabbitNode) -> None:
         await playing.over()
 
 
+async def test_a_disk_alarm(place: Installation, private_node: RabbitNode) -> None:
+    """Too little free disk blocks publishers likewise; nothing that came meanwhile is missing when there is room."""
+    async with place.replica(confirm_timeout=0.5) as replica:
+        playing = Playing(place, replica)
+        await playing.begin()
+        await private_node.ctl("set_disk_free_limit", f"{10**15}")
+        try:
+            playing.more(2)
+            await playing.trouble("alarm")
+        finally:
+            await private_node.ctl("set_disk_free_limit", f"{10**6}")
+        await playing.over()
+
+
 async def test_a_queue_that_refuses(place: Installation) -> None:
     """Somebody's full queue makes RabbitMQ refuse events: the same are sent until it takes them."""
     full = f"{place.layout.prefix}.full"
@@ -133,22 +106,6 @@ async def test_a_queue_that_refuses(place: Installation) -> None:
         playing.more(2)
         await playing.trouble("nack")
         await declare.delete(broker, theirs)
-        await playing.over()
-
-
-async def test_the_exchange_is_deleted(place: Installation) -> None:
-    """An exchange deleted underneath is declared again; the batch that met it goes again."""
-    layout = place.layout
-    async with place.replica() as replica, connect(place.url, name="vandal") as broker:
-        playing = Playing(place, replica)
-        await playing.begin()
-        await declare.delete(broker, Topology((Exchange(layout.events, "topic"),)))
-        playing.more()
-        await eventually(lambda: not replica.service.leads.is_set())
-        replica.proxy.swallow()  # what is published before the bindings are back reaches nobody but the history
-        await declare.apply(broker, topology(layout))
-        replica.proxy.flow()
-        await replica.leading()
         await playing.over()
 
 

@@ -21,7 +21,18 @@ from publisher.settings import PublisherSettings
 from publisher.watch.policy import WatchPolicy
 from tests.support.cut_proxy import Proxy
 
-__all__ = ["CLUSTER", "NEVER", "Ears", "Installation", "Replica", "eventually", "installation", "topology", "unclocked"]
+__all__ = [
+    "CLUSTER",
+    "GRACE",
+    "NEVER",
+    "Ears",
+    "Installation",
+    "Replica",
+    "eventually",
+    "installation",
+    "topology",
+    "unclocked",
+]
 
 CLUSTER = "eu-1"
 """The management cluster's name."""
@@ -29,6 +40,8 @@ NEVER = 86_400.0
 """Seconds of every limit and hold: longer than any test, so that no event hangs on how fast a machine is."""
 _OPERATIONS = ("create", "upgrade", "migrate", "scale", "sleep", "wake", "rotation", "delete")
 _QUICK = WatchPolicy(backoff_base=0.05, backoff_most=0.3, missing_most=0.2, stable=1.0)
+GRACE = 1.0
+"""Seconds that subscribers have to bind again."""
 _PATIENCE, _STEP = 40.0, 0.02
 _PAUSE = 0.1
 
@@ -132,7 +145,7 @@ class Replica:
         self.proxy = proxy
         """Between it and the broker."""
         journal = JournalPolicy(timeout=settings.confirm_timeout, patience=1.0, settle=0.0, idle=0.2)
-        self.service = Service(settings, layout=layout, watch_policy=policy, journal_policy=journal)
+        self.service = Service(settings, layout=layout, watch_policy=policy, journal_policy=journal, grace=GRACE)
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
