@@ -23,6 +23,7 @@ __all__ = ["RabbitNode"]
 
 _DEBIAN = "/usr/lib/rabbitmq/bin"
 """Debian's programs on PATH change to another user, who may not write into our folder; these do not."""
+_COOKIE = ".erlang.cookie"
 _START_SECONDS = 90.0
 _STOP_SECONDS = 20.0
 _GUARD = """
@@ -55,15 +56,20 @@ class RabbitNode:
     Args:
         folder: where its data and logs go; a temporary one, removed at the end, when not given.
         config: lines of ``rabbitmq.conf``.
+        beside: a running node whose port mapper and cookie it shares, so that it can ``join`` it.
     """
 
-    def __init__(self, folder: Path | None = None, *, config: str = "") -> None:
+    def __init__(self, folder: Path | None = None, *, config: str = "", beside: "RabbitNode | None" = None) -> None:
         self._given = folder
         self._config = config
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
-        self._port, self._dist, self._epmd = _free_port(), _free_port(), _free_port()
-        self._name = f"kamaji-{uuid4().hex[:8]}@localhost"
+        self._port, self._dist = _free_port(), _free_port()
+        self.mapper: int = _free_port() if beside is None else beside.mapper
+        """The port of Erlang's port mapper (epmd)."""
+        self._beside = beside
+        self.name = f"kamaji-{uuid4().hex[:8]}@localhost"
+        """Its name in the cluster."""
 
     @staticmethod
     def available() -> bool:
@@ -109,7 +115,7 @@ class RabbitNode:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("RABBITMQ_", "ERL_"))}
         return kept | {
             "HOME": str(folder),
-            "RABBITMQ_NODENAME": self._name,
+            "RABBITMQ_NODENAME": self.name,
             "RABBITMQ_NODE_PORT": str(self._port),
             "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
             "RABBITMQ_DIST_PORT": str(self._dist),
@@ -121,7 +127,7 @@ class RabbitNode:
             "RABBITMQ_PID_FILE": str(folder / "pid"),
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": _IDLE,
             "ERL_EPMD_ADDRESS": "127.0.0.1",
-            "ERL_EPMD_PORT": str(self._epmd),
+            "ERL_EPMD_PORT": str(self.mapper),
         }
 
     async def start(self) -> None:
@@ -152,6 +158,8 @@ class RabbitNode:
     def _prepare(self) -> None:
         for name in ("data", "log"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
+        if self._beside is not None:
+            shutil.copy(self._beside.folder / _COOKIE, self.folder / _COOKIE)
         (self.folder / "plugins").write_text("[].")
         (self.folder / "rabbitmq.conf").write_text(self._config + "\n")
 
@@ -201,9 +209,9 @@ class RabbitNode:
         await asyncio.to_thread(self._clean)
 
     def _clean(self) -> None:
-        if (epmd := shutil.which("epmd")) is not None:
+        if self._beside is None and (epmd := shutil.which("epmd")) is not None:
             subprocess.run(  # noqa: S603
-                [epmd, "-port", str(self._epmd), "-kill"], capture_output=True, check=False, timeout=_STOP_SECONDS
+                [epmd, "-port", str(self.mapper), "-kill"], capture_output=True, check=False, timeout=_STOP_SECONDS
             )
         if self._given is None and self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -220,7 +228,7 @@ class RabbitNode:
             raise BrokerUnavailable("there is no rabbitmqctl here")
         done = await asyncio.to_thread(
             subprocess.run,
-            [program, "-q", "-n", self._name, *words],
+            [program, "-q", "-n", self.name, *words],
             env=self._environment(),
             capture_output=True,
             text=True,
@@ -229,6 +237,13 @@ class RabbitNode:
         if done.returncode:
             raise BrokerUnavailable(f"rabbitmqctl {words[0]}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
+
+    async def join(self, other: "RabbitNode") -> None:
+        """Make one cluster with another node, which it was started beside; what it holds itself is forgotten."""
+        await self.ctl("stop_app")
+        await self.ctl("reset")
+        await self.ctl("join_cluster", other.name)
+        await self.ctl("start_app")
 
     async def settle(self) -> None:
         """Have what was declared written to disk, as it is half a second after the last declaration anyway.

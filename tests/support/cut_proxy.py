@@ -53,6 +53,10 @@ class Proxy:
         for writer in self._writers:
             writer.transport.abort()
 
+    def turn_to(self, url: str) -> None:
+        """Lead new connections to another node; those that are open stay as they are."""
+        self._url = self._url.with_port(URL(url).port)
+
     def cut_after(self, count: int) -> None:
         """Reset every connection once so many more bytes have passed, both ways counted."""
         self._left = count
