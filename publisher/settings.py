@@ -24,7 +24,7 @@ class Limits(BaseModel):
     upgrade: Duration = 900
     """From the request to the version in status."""
     migrate: Duration = 1800
-    """From the request to serving from the new DataStore."""
+    """From the request to serving from the new DataStore; an object's own `migration-timeout` goes first."""
     scale: Duration = 600
     """From one non-zero number of replicas to another."""
     sleep: Duration = 600

@@ -6,7 +6,7 @@ from publisher.lifecycle.looping import judge_settled, settled_due
 from publisher.lifecycle.memory import TcpMemory
 from publisher.lifecycle.policy import Policy
 from publisher.lifecycle.readiness import judge_outage, outage_due
-from publisher.lifecycle.stalled import judge_stalled, stalled_due
+from publisher.lifecycle.stalled import judge_stalled, limit_of, stalled_due
 from publisher.lifecycle.surroundings import Surroundings
 from publisher.lifecycle.teller import Teller
 
@@ -42,5 +42,9 @@ def strike(memory: TcpMemory, teller: Teller, policy: Policy, around: Surroundin
 def asks(memory: TcpMemory, now: float, policy: Policy) -> bool:
     """Whether a question may be due: what is left of it, or how its migration's Job is."""
     migration = memory.operation("migrate")
-    stuck = migration is not None and not migration.stalled and now >= migration.opened + policy.limit("migrate")
+    stuck = (
+        migration is not None
+        and not migration.stalled
+        and now >= migration.opened + limit_of(memory, "migrate", policy)
+    )
     return stuck or memory.farewell is not None

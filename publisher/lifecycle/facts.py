@@ -71,6 +71,8 @@ class Facts(Struct, frozen=True, omit_defaults=True, gc=False):
     """status.kubeadmPhase.bootstrapToken.checksum."""
     soot_failed: bool = False
     paused: bool = False
+    migration_timeout: float = 0.0
+    """Seconds that Kamaji gives a migration of this object; 0 where it says nothing of its own."""
     addons: dict[str, bool] = field(default_factory=dict)
     missing: str = ""
     """The first empty block of status while no version is known: the step that a creation stands at."""

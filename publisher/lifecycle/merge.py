@@ -7,6 +7,7 @@ from zlib import crc32
 
 from msgspec import structs
 
+from kamaji_events.duration import seconds
 from publisher.lifecycle.facts import AccessPoint, Facts, Trouble
 from publisher.snapshot.meta import Meta
 from publisher.snapshot.spec import read_spec
@@ -18,6 +19,7 @@ V = TypeVar("V")
 
 PAUSED = "kamaji.clastix.io/paused"
 SOOT = "kamaji.clastix.io/soot"
+MIGRATION_TIMEOUT = "kamaji.clastix.io/migration-timeout"
 
 _DEFAULT_REPLICAS = 2
 _HEALTHY = {"Available": "True", "Progressing": "True", "ReplicaFailure": "False"}
@@ -35,6 +37,14 @@ def seconds_of(text: str | None) -> float:
     except ValueError:
         return 0.0
     return max(found.timestamp(), 0.0) if found is not None and found.tzinfo is not None else 0.0
+
+
+def _length(text: str | None) -> float:
+    """A Go duration in seconds; 0 for one that is absent or that Kamaji could not read either."""
+    try:
+        return float(str(seconds(text))) if text else 0.0
+    except ValueError:
+        return 0.0
 
 
 def merged(known: Facts, snapshot: TcpSnapshot, carried: tuple[str, ...]) -> Facts:
@@ -78,6 +88,7 @@ def _metadata(values: dict[str, Any], known: Facts, meta: Meta, carried: tuple[s
     values["finalizers"] = tuple(meta.finalizers or ())
     values["paused"] = PAUSED in annotations
     values["soot_failed"] = annotations.get(SOOT) == "failed"
+    values["migration_timeout"] = _length(annotations.get(MIGRATION_TIMEOUT))
     if carried:
         values["annotations"] = {name: annotations[name] for name in carried if name in annotations}
     if meta.deletionTimestamp:

@@ -9,12 +9,18 @@ from publisher.lifecycle.policy import Policy
 from publisher.lifecycle.surroundings import Surroundings
 from publisher.lifecycle.teller import Teller
 
-__all__ = ["ask_for_job", "judge_stalled", "stalled_due"]
+__all__ = ["ask_for_job", "judge_stalled", "limit_of", "stalled_due"]
 
 _JOB_PATIENCE = 10.0
 """Seconds to wait for word of the migrate Job."""
 
 Blocker = dict[str, str]
+
+
+def limit_of(memory: TcpMemory, kind: str, policy: Policy) -> float:
+    """Seconds that an operation of this object may be open: its own annotation goes before the settings."""
+    own = memory.facts.migration_timeout if kind == "migrate" else 0.0
+    return own or policy.limit(kind)
 
 
 def stalled_due(memory: TcpMemory, policy: Policy) -> float | None:
@@ -26,7 +32,7 @@ def stalled_due(memory: TcpMemory, policy: Policy) -> float | None:
 
 
 def _due(memory: TcpMemory, operation: OpenOperation, policy: Policy) -> float:
-    due = operation.opened + policy.limit(operation.kind)
+    due = operation.opened + limit_of(memory, operation.kind, policy)
     if operation.kind == "migrate" and memory.job_asked:
         return max(due, memory.job_asked + _JOB_PATIENCE)
     return due
@@ -37,7 +43,7 @@ def ask_for_job(memory: TcpMemory, now: float, policy: Policy) -> Look | None:
     operation = memory.operation("migrate")
     if operation is None or operation.stalled or memory.job_asked:
         return None
-    if now < operation.opened + policy.limit("migrate"):
+    if now < operation.opened + limit_of(memory, "migrate", policy):
         return None
     memory.job_asked = now
     return Look(LookKind.MIGRATE_JOB, memory.namespace, memory.name, memory.uid)
@@ -48,7 +54,7 @@ def judge_stalled(
 ) -> None:
     """Say which operations are stalled; a migration waits for word of its Job (``jobs``), but not for long."""
     for operation in sorted(memory.operations, key=rank):
-        if operation.stalled or teller.now < operation.opened + policy.limit(operation.kind):
+        if operation.stalled or teller.now < operation.opened + limit_of(memory, operation.kind, policy):
             continue
         if operation.kind == "migrate" and jobs is None and _waits_for_job(memory, teller.now):
             continue
@@ -72,7 +78,7 @@ def _tell(
     tell_steps(teller, operation)
     at = _stalled_at(memory, operation)
     blockers = list(_blockers(memory, operation, around, jobs))
-    limit = policy.limit(operation.kind)
+    limit = limit_of(memory, operation.kind, policy)
     said = "; ".join(blocker["message"] for blocker in blockers) or "nothing that can be read says why"
     reason = ("Stalled", f"Open for more than {limit:.0f} s, at {at}: {said}.")
     teller.tell(f"{operation.kind}.stalled", reason=reason, operation=operation, stalledAt=at, blockers=blockers)

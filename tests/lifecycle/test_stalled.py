@@ -103,6 +103,37 @@ def test_a_migration_stalls_without_an_answer_too() -> None:
     assert watcher.wait(3600) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [("5m", 300), ("1h30m", 5400), ("7200s", 7200), ("", 1800), ("soon", 1800), ("-5m", 1800)],
+)
+def test_an_objects_own_timeout_of_migrations(text: str, limit: int) -> None:
+    """Kamaji goes by its annotation, sooner or later than our setting; what it cannot read is not there."""
+    tcp = Tcp().running().set("metadata/annotations", {"kamaji.clastix.io/migration-timeout": text})
+    watcher = Watcher(tcp, Store(), Store("other"))
+    watcher.see(tcp.wants(store="other"))
+    watcher.see(tcp.status("Migrating", seen=False))
+    assert watcher.wait(limit - 10) == []
+    assert watcher.looks() == []
+    watcher.wait(10)
+    assert len(watcher.looks()) == 1
+    assert watcher.wait(11) == ["migrate.stalled"]
+
+
+def test_a_timeout_that_comes_later_counts_for_the_migration_that_is_open() -> None:
+    """Somebody gives it more time, as Kamaji's next Job would have."""
+    tcp = Tcp().running()
+    watcher = Watcher(tcp, Store(), Store("other"))
+    watcher.see(tcp.wants(store="other"))
+    assert watcher.wait(1700) == []
+    watcher.see(tcp.set("metadata/annotations", {"kamaji.clastix.io/migration-timeout": "1h"}))
+    assert watcher.wait(1800) == []
+    assert watcher.looks() == []
+    watcher.wait(110)
+    assert len(watcher.looks()) == 1
+    assert watcher.wait(11) == ["migrate.stalled"]
+
+
 def test_a_deletion_names_the_finalizers_that_are_left() -> None:
     """And says that it is paused: Kamaji does not clean up then."""
     tcp = Tcp().running()
