@@ -4,10 +4,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from publisher.watch.ask import Ask
-from tests.support.tiny_cluster import bookmark, event, item
+from tests.support.tiny_cluster import bookmark, item
 
 if TYPE_CHECKING:
     from kamaji_events.errors import ClusterError
@@ -43,6 +43,10 @@ class QuietSource:
         """When a verb was asked with these parameters."""
         return [at for at, ask in self.asked if ask.verb == verb and params.items() <= ask.params.items()]
 
+    def there(self, ask: Ask) -> list[dict[str, Any]]:  # noqa: ARG002 - for whoever knows several kinds
+        """The objects that a list or a streaming list has."""
+        return [item(name, version) for name, version in self.objects.items()]
+
     def _ask(self, ask: Ask) -> None:
         self.asked.append((asyncio.get_running_loop().time(), ask))
         if self.failure is not None:
@@ -54,8 +58,8 @@ class QuietSource:
         """See ``Source``."""
         self._ask(ask)
         if ask.verb == "list":
-            items = [item(name, version) for name, version in self.objects.items()]
-            return json.dumps({"metadata": {"resourceVersion": str(self.version)}, "items": items}).encode()
+            page = {"metadata": {"resourceVersion": str(self.version)}, "items": self.there(ask)}
+            return json.dumps(page).encode()
         if ask.path.endswith("kamaji.clastix.io"):
             return b'{"versions":[{"version":"v1alpha1"}]}'
         return b'{"resources":[{"name":"tenantcontrolplanes"},{"name":"datastores"}]}'
@@ -70,10 +74,10 @@ class QuietSource:
         loop = asyncio.get_running_loop()
         ends = loop.time() + float(ask.params["timeoutSeconds"])
         if "sendInitialEvents" in ask.params:
-            for name, version in self.objects.items():
+            for found in self.there(ask):
                 if loop.time() >= ends:
                     return
-                yield event("ADDED", name, version)
+                yield json.dumps({"type": "ADDED", "object": found}).encode() + b"\n"
             yield bookmark(self.version, end=True)
         while not self.deaf and (self.dead or loop.time() < ends):
             pause = self.bookmark_every or 3600.0
