@@ -145,7 +145,7 @@ class _Copier:
         version = self._wires.board.get(self._name).version or 1
         try:
             return await declare.message_count(
-                self._wires.publishing, self._wires.house.layout.queue(self._name, version)
+                self._wires.consuming, self._wires.house.layout.queue(self._name, version)
             )
         except TopologyMissing:
             return 0

@@ -53,7 +53,7 @@ class Desk:
     def __init__(self, subscription: Subscription, sink: Sink, wires: Wires) -> None:
         self.subscription = subscription
         self.wires = wires
-        self.post = Post(wires.publisher, wires.house, subscription.name, clock=wires.clock, broker=wires.publishing)
+        self.post = Post(wires.publisher, wires.house, subscription.name, clock=wires.clock)
         self.pace = Pace(subscription.policy.rate, wires.clock)
         self._sink = sink
         self._breaker = Breaker(subscription.policy.circuit)

@@ -114,10 +114,10 @@ async def test_an_animal_of_the_zoo(scene: Stage, name: str, monkeypatch: pytest
     monkeypatch.setattr(client, "_PATIENCE", 0.2)
     monkeypatch.setattr("consumers.decision._FIRST_SLOW", 1.0)
     animal, event = ZOO[name], scene.event("a")
-    once = {"tries": 1} if animal.ends == "throttled" else {"tries": _TRIES}
+    tries = 1 if animal.ends == "throttled" else _TRIES
     async with receiver(animal.answer) as hook:
         sink = {"webhook": {"url": hook.url, "timeouts": animal.timeouts}}
-        scene.write(scene.subscription(sink=sink, **{"delays": ["50ms"], "circuit": {"failures": 0}} | once))
+        scene.write(scene.subscription(sink=sink, tries=tries, delays=["50ms"], circuit={"failures": 0}))
         async with scene.service() as service:
             await scene.publish(event)
             await _END[animal.ends](scene, hook, animal)
