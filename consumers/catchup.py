@@ -16,6 +16,7 @@ from consumers import record as r
 from consumers.config import Subscription
 from consumers.headers import Travel
 from consumers.post import again
+from consumers.quota import room
 from consumers.state import CatchUp
 from consumers.wires import Wires
 from kamaji_events.broker import declare
@@ -33,7 +34,7 @@ _STUCK = 30.0
 """Seconds of silence that count as the end, although the mark has not come."""
 _BATCH = 200
 _ROOM = 20_000
-"""Copies that may wait in the queue before copying pauses."""
+"""Copies that may wait in the queue before copying pauses, where the quota does not say less."""
 _BREATH = 2.0
 
 
@@ -61,7 +62,13 @@ class _Copier:
         self._wires = wires
         self._subscription = subscription
         self._name = subscription.name
+        self._quota = subscription.policy.quota
         self._copied = 0
+        self._bytes = 0
+
+    @property
+    def _room(self) -> int:
+        return min(_ROOM, room(self._quota, self._bytes / max(1, self._copied)))
 
     async def copy(self, wanted: CatchUp) -> int | None:
         """Copy up to the mark.
@@ -83,7 +90,7 @@ class _Copier:
                     return self._copied
                 if _second(incoming) >= int(wanted.since):
                     batch.append(incoming)
-                if len(batch) >= _BATCH:
+                if len(batch) >= min(_BATCH, max(1, self._room)):
                     await self._pass_on(batch)
                     if not await self._moved(incoming):
                         return None
@@ -110,6 +117,7 @@ class _Copier:
         copies = [again(incoming, routing_key=self._name, headers=headers) for incoming in wanted]
         await self._wires.publisher.publish_many(copies, exchange=returns)
         self._copied += len(copies)
+        self._bytes += sum(len(copy.body) for copy in copies)
 
     def _wants(self, incoming: Incoming) -> bool:
         try:
@@ -120,7 +128,7 @@ class _Copier:
     async def _moved(self, incoming: Incoming) -> bool:
         """Note how far it is and wait for room; False when the claim is lost."""
         state = await self._note(incoming)
-        while state and await self._waiting() > _ROOM:
+        while state and await self._waiting() > self._room:
             await self._wires.board.news(_BREATH)
             state = await self._note(incoming)
         return state
@@ -137,7 +145,7 @@ class _Copier:
         version = self._wires.board.get(self._name).version or 1
         try:
             return await declare.message_count(
-                self._wires.publishing, self._wires.house.layout.queue(self._name, version)
+                self._wires.consuming, self._wires.house.layout.queue(self._name, version)
             )
         except TopologyMissing:
             return 0

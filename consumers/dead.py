@@ -86,7 +86,7 @@ class DeadLetter:
             why=death.why,
             error=death.error,
             died_at=death.at,
-            tries=travel.tries + (death.why == "TriesUsedUp"),
+            tries=travel.tries,
             first_failure=travel.first_failure,
         )
 

@@ -53,7 +53,7 @@ class Desk:
     def __init__(self, subscription: Subscription, sink: Sink, wires: Wires) -> None:
         self.subscription = subscription
         self.wires = wires
-        self.post = Post(wires.publisher, wires.house, subscription.name, clock=wires.clock, broker=wires.publishing)
+        self.post = Post(wires.publisher, wires.house, subscription.name, clock=wires.clock)
         self.pace = Pace(subscription.policy.rate, wires.clock)
         self._sink = sink
         self._breaker = Breaker(subscription.policy.circuit)
@@ -124,7 +124,7 @@ class Desk:
             case Slow():
                 await self._slow(case, decision, now)
             case DeadLetter():
-                await self._dead(case, decision, answered=isinstance(outcome, Rejected))
+                await self._dead(case, decision, outcome)
             case Disable():
                 await self._disable(decision.error)  # before the queue gives out the next one
                 await self.put_back(case)
@@ -181,10 +181,16 @@ class Desk:
         await self.post.later(case.incoming, case.travel.failed(now, decision.error, due=due, counts=False))
         self.wires.metrics.retried.labels(self._name).inc()
 
-    async def _dead(self, case: Case, decision: DeadLetter, *, answered: bool) -> None:
+    async def _dead(self, case: Case, decision: DeadLetter, outcome: Outcome) -> None:
         await self.release(case)
-        await self._bury(case.incoming, case.travel, decision.why, decision.error, case.event)
-        if answered:
+        await self._bury(
+            case.incoming,
+            case.travel.ended(counts=isinstance(outcome, (Failed, Rejected))),
+            decision.why,
+            decision.error,
+            case.event,
+        )
+        if isinstance(outcome, Rejected):
             self._breaker.answered()
         elif self._breaker.failed(case.event.id):
             first = probe_interval(self._policy.circuit, 0)

@@ -107,6 +107,10 @@ class Travel:
             not_before=due,
         )
 
+    def ended(self, *, counts: bool) -> "Travel":
+        """After the last try."""
+        return replace(self, tries=self.tries + counts)
+
     def postponed(self, due: float) -> "Travel":
         """Put off without a try."""
         return replace(self, not_before=due)

@@ -13,7 +13,6 @@ from uuid import uuid4
 from consumers.headers import Death, Travel, foreign
 from consumers.retry import next_tier
 from consumers.topology import House
-from kamaji_events.broker.connection import Broker
 from kamaji_events.broker.consume import Incoming
 from kamaji_events.broker.publish import ConfirmingPublisher
 from kamaji_events.broker.wire import Outgoing
@@ -41,10 +40,9 @@ class Post:
     """Publishes for one subscription.
 
     Args:
-        publisher: on a connection that does not consume.
+        publisher: on a connection that does not consume; a patient one.
         house: names.
         subscription: whose events they are.
-        broker: the publisher's connection, asked whether RabbitMQ holds publishers up.
         clock: seconds since 1970.
     """
 
@@ -54,13 +52,11 @@ class Post:
         house: House,
         subscription: str,
         *,
-        broker: Broker | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._publisher = publisher
         self._house = house
         self._subscription = subscription
-        self._broker = broker
         self._clock = clock
 
     def waits(self, travel: Travel) -> bool:
@@ -87,7 +83,7 @@ class Post:
         await incoming.ack()
 
     async def _publish(self, outgoing: Outgoing, exchange: str) -> None:
-        """Publish until it is confirmed: an alarm or a queue without majority is waited out, the event kept here.
+        """Publish until it is confirmed: the publisher waits an alarm out, a queue without majority gets more tries.
 
         Raises:
             PublishFailed: again and again; a new session may declare what is missing.
@@ -100,8 +96,6 @@ class Post:
                 if not left:
                     raise
                 _log.warning("not confirmed, published again", extra={"subscription": self._subscription})
-                if self._broker is not None:
-                    await self._broker.unblocked()
             else:
                 return
 

@@ -6,6 +6,7 @@ those that this worker saw.
 """
 
 import logging
+import sys
 
 from consumers import record as r
 from consumers.desk import Desk
@@ -15,7 +16,7 @@ from consumers.wires import Wires
 from kamaji_events.broker import declare
 from kamaji_events.broker.rebinding import bind_again
 
-__all__ = ["Keeper", "over_quota"]
+__all__ = ["Keeper", "over_quota", "room"]
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +42,18 @@ def over_quota(quota: Quota, *, waiting: int, mean_bytes: float, idle: float) ->
     if quota.age is not None and waiting and idle > quota.age:
         return f"nothing was delivered for {idle:.0f} s, the quota is {quota.age:.0f} s"
     return None
+
+
+def room(quota: Quota, mean_bytes: float) -> int:
+    """Copies from the history that may wait: half the quota, else copying itself would suspend the subscription.
+
+    Args:
+        quota: the subscription's.
+        mean_bytes: of one copy; 0 when none was made yet.
+    """
+    few = sys.maxsize if quota.messages is None else quota.messages // 2
+    small = sys.maxsize if quota.bytes is None or not mean_bytes else int(quota.bytes / mean_bytes / 2)
+    return min(few, small)
 
 
 def _low(quota: Quota, waiting: int, mean_bytes: float) -> bool:

@@ -71,7 +71,7 @@ async def open_session(
         exchange = house.layout.exchange_topology(history_age=f"{max(1, int(history_age))}s")
         await prepare_broker(publishing, house.common_topology(), exchange)
         consuming, reading = await opened("consuming"), await opened("reading")
-        publisher = await stack.enter_async_context(publishing.publisher())
+        publisher = await stack.enter_async_context(publishing.publisher(patient=True))
         board = Board(reading, publisher, house.board, worker=identity.worker, clock=clock)
         memory = BrokerMemory(reading, publisher, house.notes, clock=clock)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())

@@ -80,7 +80,7 @@ class Watchman:
     async def _waiting(self, version: int) -> int:
         try:
             return await declare.message_count(
-                self._wires.publishing, self._wires.house.layout.queue(self._name, version)
+                self._wires.consuming, self._wires.house.layout.queue(self._name, version)
             )
         except TopologyMissing:
             return 0

@@ -23,6 +23,7 @@ class Wires:
     """
 
     consuming: Broker
+    """Asked about queues, too: it answers during an alarm."""
     publishing: Broker
     reading: Broker
     publisher: ConfirmingPublisher

@@ -102,7 +102,7 @@ class Worker:
     async def _waiting(self, version: int) -> int:
         queue = self._wires.house.layout.queue(self._subscription.name, version)
         try:
-            return await declare.message_count(self._wires.publishing, queue)
+            return await declare.message_count(self._wires.consuming, queue)
         except TopologyMissing:
             return 0
 

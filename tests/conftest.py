@@ -6,7 +6,7 @@ import os
 from hypothesis import settings
 
 from tests.support.deadline import pytest_configure, pytest_runtest_setup, pytest_runtest_teardown
-from tests.support.rabbit import layout, private_node, rabbit
+from tests.support.rabbit import layout, private_node, rabbit, tls_node
 
 __all__ = [
     "layout",
@@ -15,6 +15,7 @@ __all__ = [
     "pytest_runtest_setup",
     "pytest_runtest_teardown",
     "rabbit",
+    "tls_node",
 ]
 
 # Python 3.11 makes a loop when the first one is asked for, pytest-asyncio asks and nobody closes it: a ResourceWarning.

@@ -245,9 +245,23 @@ class Broker:
         self._channels.add(channel)
         return channel
 
-    def publisher(self, *, max_in_flight: int = 1000, timeout: float = 30.0) -> ConfirmingPublisher:
-        """A publisher with confirms on a channel of its own, to be opened by ``async with``."""
-        return ConfirmingPublisher(self.channel(), max_in_flight=max_in_flight, timeout=timeout, owns=True)
+    def publisher(
+        self, *, max_in_flight: int = 1000, timeout: float = 30.0, patient: bool = False
+    ) -> ConfirmingPublisher:
+        """A publisher with confirms on a channel of its own, to be opened by ``async with``.
+
+        Args:
+            max_in_flight: messages unconfirmed at once.
+            timeout: seconds without any confirm.
+            patient: wait an alarm out, however long it takes.
+        """
+        return ConfirmingPublisher(
+            self.channel(),
+            max_in_flight=max_in_flight,
+            timeout=timeout,
+            held_up=(lambda: self.blocked) if patient else (lambda: False),
+            owns=True,
+        )
 
     def consume(
         self, queue: str, prefetch: int = 100, *, arguments: Mapping[str, Any] | None = None, exclusive: bool = False

@@ -6,7 +6,7 @@ sends it again makes a copy with the same id, which is why every reader de-dupli
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -51,6 +51,7 @@ class ConfirmingPublisher:
         max_in_flight: messages unconfirmed at once; ``publish`` waits beyond them.
         max_bytes: bytes of bodies unconfirmed at once; one larger message still goes, alone.
         timeout: seconds that one publish, or a whole ``publish_many``, may go without any confirm.
+        held_up: asked when that time is over; True waits on. A memory alarm is no reason to send a second copy.
         owns: open and close the channel, too.
     """
 
@@ -61,12 +62,14 @@ class ConfirmingPublisher:
         max_in_flight: int = 1000,
         max_bytes: int = 16 * 1024 * 1024,
         timeout: float = 30.0,
+        held_up: Callable[[], bool] = lambda: False,
         owns: bool = False,
     ) -> None:
         self.channel = channel
         self._max = max_in_flight
         self._max_bytes = max_bytes
         self._timeout = timeout
+        self._held_up = held_up
         self._owns = owns
         self._tag = 0
         self._bytes = 0
@@ -165,11 +168,11 @@ class ConfirmingPublisher:
         self.channel.send(data)
 
     async def _wait(self, future: "asyncio.Future[None]") -> None:
-        try:
-            async with asyncio.timeout(self._timeout):
-                await future
-        except TimeoutError as error:
-            raise PublishFailed(f"RabbitMQ did not confirm within {self._timeout:g} s") from error
+        while not future.done():
+            await asyncio.wait((future,), timeout=self._timeout)
+            if not (future.done() or self._held_up()):
+                raise PublishFailed(f"RabbitMQ did not confirm within {self._timeout:g} s")
+        future.result()
 
     def _on_confirm(self, tag: int, multiple: bool, acknowledged: bool) -> None:  # noqa: FBT001 - as on the wire
         if not multiple:

@@ -23,7 +23,7 @@ def _letter(
     scene: Stage, message: Message, *, why: str = "TriesUsedUp", error: str = "500", at: float = 1e9
 ) -> Outgoing:
     death = Death(subscription=scene.name(), why=why, error=error, at=at)
-    headers = Travel(tries=9, last_error=error).write() | death.write()
+    headers = Travel(tries=10, last_error=error).write() | death.write()
     return Outgoing(message.body, scene.name(), Outgoing.of(message, headers).properties)
 
 

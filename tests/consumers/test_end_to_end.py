@@ -40,7 +40,7 @@ async def test_a_failing_event_is_tried_again_and_then_a_dead_letter(scene: Stag
     assert letter.body == event.body
     assert letter.properties.message_id == "a"
     assert letter.headers["kamaji-died-why"] == "TriesUsedUp"
-    assert letter.headers["kamaji-tries"] == 2
+    assert letter.headers["kamaji-tries"] == 3
     assert "500" in str(letter.headers["kamaji-died-error"])
 
 

@@ -9,7 +9,7 @@ from consumers.control import open_control
 from consumers.heartbeat import Heartbeats
 from consumers.metrics import ConsumerMetrics
 from consumers.policy import Quota
-from consumers.quota import over_quota
+from consumers.quota import over_quota, room
 from consumers.state import Status
 from kamaji_events.catalogue import Kind
 from kamaji_events.event import Event
@@ -94,6 +94,21 @@ async def test_order_holds_while_catching_up(scene: Stage) -> None:
 def test_quota(quota: Quota, waiting: int, idle: float, over: bool) -> None:  # noqa: FBT001 - a column of the table
     """Messages, bytes by their mean size, and age while events wait."""
     assert (over_quota(quota, waiting=waiting, mean_bytes=1000.0, idle=idle) is not None) is over
+
+
+@pytest.mark.parametrize(
+    ("quota", "mean", "copies"),
+    [
+        (Quota(messages=100, bytes=None), 1000, 50),
+        (Quota(messages=None, bytes=10_000), 1000, 5),
+        (Quota(messages=100, bytes=10_000), 1000, 5),
+        (Quota(messages=100, bytes=10_000), 0, 50),
+        (Quota(messages=1, bytes=None), 1000, 0),
+    ],
+)
+def test_copies_from_the_history_leave_half_the_quota_free(quota: Quota, mean: float, copies: int) -> None:
+    """Whichever bound is the nearer one; bytes count once a copy has told its size."""
+    assert room(quota, mean) == copies
 
 
 def test_a_silent_publisher_raises_the_alarm_once_until_it_is_heard_again(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,16 +3,17 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from consumers.sinks.base import Delivered, Failed, Sink
+from consumers.sinks.base import Delivered, Failed, Outcome, Sink
 from consumers.sinks.context import SinkContext
 from consumers.sinks.notes import BrokerMemory, notes_topology
 from consumers.sinks.registry import build
 from kamaji_events.broker.connection import Broker, connect
-from kamaji_events.broker.declare import apply, delete
+from kamaji_events.broker.declare import apply, delete, message_count
 from kamaji_events.broker.topology import Binding, Exchange, Queue, Topology
 from kamaji_events.errors import SettingsError
 from tests.support.rabbit import fresh
@@ -92,6 +93,38 @@ async def test_a_lost_connection_is_opened_again(make: Make, rabbit: str) -> Non
         sink._broker._abort()
         await sink._broker.lost()
         assert await sink.deliver(sample_delivery()) == Delivered()
+
+
+async def test_over_tls_what_is_routable_is_confirmed_and_what_is_not_fails(
+    make: Make, tls_node: tuple[int, Path]
+) -> None:
+    """To a broker whose authority is the sink's own setting: the same promises as without TLS."""
+    (port, authority), name = tls_node, fresh("x")
+    url = f"amqps://guest:guest@localhost:{port}/"
+    topology = Topology(
+        (Exchange(name, "topic"),), (Queue(name),), (Binding(name, name, "tenantcontrolplane.upgrade.*.#"),)
+    )
+    async with _declared(f"{url}?cafile={authority}", topology) as broker:
+        tls = {"tls": {"ca": str(authority)}, "url": {"fromEnv": "OTHER"}}
+        sink = make("queue", {"exchange": name, **tls}, environ={"OTHER": url})
+        delivery = sample_delivery()
+        assert await asyncio.gather(*(sink.deliver(delivery) for _ in range(20))) == [Delivered()] * 20
+        assert await message_count(broker, name) == 20
+        for nowhere in (sink.deliver(sample_delivery("state.ready")), _into_no_queue(make, tls, url)):
+            unroutable = await nowhere
+            assert isinstance(unroutable, Failed)
+            assert "no queue takes" in unroutable.error
+        assert await sink.deliver(delivery) == Delivered()
+        async with broker.consume(name) as consumer:
+            assert (await anext(consumer)).body == delivery.event.raw
+        untrusting = make("queue", {"exchange": name, "url": {"fromEnv": "OTHER"}}, environ={"OTHER": url})
+        refused = await untrusting.deliver(delivery)
+        assert isinstance(refused, Failed)
+        assert "certificate is not trusted" in refused.error
+
+
+async def _into_no_queue(make: Make, tls: dict[str, Any], url: str) -> Outcome:
+    return await make("queue", {"queue": fresh("gone"), **tls}, environ={"OTHER": url}).deliver(sample_delivery())
 
 
 @pytest.mark.parametrize(

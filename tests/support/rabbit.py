@@ -2,15 +2,18 @@
 
 import asyncio
 import os
+import socket
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
+import trustme
 
 from kamaji_events.broker.node import RabbitNode
 from kamaji_events.broker.topology import Layout
 
-__all__ = ["fresh", "layout", "need_rabbit", "private_node", "rabbit"]
+__all__ = ["fresh", "layout", "need_rabbit", "private_node", "rabbit", "tls_node"]
 
 
 def fresh(word: str = "t") -> str:
@@ -58,6 +61,34 @@ def private_node() -> Iterator[RabbitNode]:
     """A node of this session's own, for vhosts, alarms, kills: leave it running and without alarm."""
     with _running() as node:
         yield node
+
+
+@pytest.fixture(scope="session")
+def tls_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    """The TLS port of a node of its own, and the authority's certificate."""
+    need_rabbit()
+    folder = tmp_path_factory.mktemp("tls")
+    authority = trustme.CA()
+    certificate = authority.issue_cert("localhost")
+    authority.cert_pem.write_to_path(folder / "ca.pem")
+    certificate.private_key_pem.write_to_path(folder / "key.pem")
+    for number, pem in enumerate(certificate.cert_chain_pems):
+        pem.write_to_path(folder / "cert.pem", append=number > 0)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    started = RabbitNode(
+        config=f"""
+listeners.ssl.default = 127.0.0.1:{port}
+ssl_options.cacertfile = {folder}/ca.pem
+ssl_options.certfile = {folder}/cert.pem
+ssl_options.keyfile = {folder}/key.pem
+ssl_options.verify = verify_none
+"""
+    )
+    asyncio.run(started.start())
+    yield port, folder / "ca.pem"
+    asyncio.run(started.stop())
 
 
 @pytest.fixture
