@@ -24,7 +24,7 @@ def manager_of(raw: Raw, paths: list[str]) -> Manager | None:
         paths: from the object's root, such as ``spec.kubernetes.version``.
     """
     entries = [entry for entry in _entries(raw) if entry.get("subresource") != "status"]
-    owning = [entry for entry in entries if any(_owns(entry.get("fieldsV1"), path) for path in paths)]
+    owning = [entry for entry in entries if any(_owns(entry.get("fieldsV1"), path.split(".")) for path in paths)]
     candidates = owning or entries
     if not candidates:
         return None
@@ -44,9 +44,11 @@ def _time(entry: dict[str, Any]) -> str:
     return str(entry.get("time") or "")
 
 
-def _owns(fields: Any, path: str) -> bool:
-    for word in path.split("."):
-        if not isinstance(fields, dict) or f"f:{word}" not in fields:
-            return False
-        fields = fields[f"f:{word}"]
-    return True
+def _owns(fields: Any, words: list[str]) -> bool:
+    """Whether the fields reach down a path; a key may hold dots itself, such as a label's, so it may be many words."""
+    if not words:
+        return True
+    if not isinstance(fields, dict):
+        return False
+    heads = ((f"f:{'.'.join(words[:count])}", words[count:]) for count in range(1, len(words) + 1))
+    return any(_owns(fields[head], rest) for head, rest in heads if head in fields)
