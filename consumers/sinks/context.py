@@ -23,6 +23,9 @@ class Memory(Protocol):
     async def put(self, key: str, value: bytes, *, keep: float = 7 * 86400.0) -> None:
         """Keep a note for ``keep`` seconds at least; it is safe when this returns."""
 
+    async def claim(self, key: str, value: bytes, *, keep: float) -> bytes:
+        """Keep a note unless there is one; of several that claim at once one is first. The note that stands."""
+
     async def delete(self, key: str) -> None:
         """Forget a note; none there is fine."""
 

@@ -17,6 +17,10 @@ class ProcessMemory:
         """Keep a note."""
         self._notes[key] = value
 
+    async def claim(self, key: str, value: bytes, *, keep: float = 0.0) -> bytes:  # noqa: ARG002 - it ends sooner
+        """The note that stands: this one, when there was none."""
+        return self._notes.setdefault(key, value)
+
     async def delete(self, key: str) -> None:
         """Forget a note; none there is fine."""
         self._notes.pop(key, None)

@@ -38,6 +38,8 @@ class _Note(msgspec.Struct, array_like=True):
     key: str
     value: bytes | None
     until: float
+    claimed: float | None = None
+    """When it was made, of one that gives way to a note that stands then."""
 
 
 def notes_topology(stream: str) -> Topology:
@@ -103,6 +105,20 @@ class BrokerMemory:
             raise ValueError(f"a note of {len(value)} bytes: at most {_LONGEST} are kept")
         await self._write(_Note(key, value, self._clock() + keep))
 
+    async def claim(self, key: str, value: bytes, *, keep: float) -> bytes:
+        """Keep a note unless there is one: the first in the stream counts, for every worker.
+
+        Returns:
+            The value that stands.
+
+        Raises:
+            BrokerError: it may or may not be there.
+        """
+        now = self._clock()
+        await self._write(_Note(key, value, now + keep, now))
+        note = self._notes.get(key)
+        return (note.value if note is not None else None) or value
+
     async def delete(self, key: str) -> None:
         """Forget a note; none there is fine.
 
@@ -154,6 +170,9 @@ class BrokerMemory:
             note = msgspec.msgpack.decode(body, type=_Note)
         except msgspec.DecodeError:
             _log.warning("a note of a newer release is left aside")
+            return
+        standing = self._notes.get(note.key)
+        if note.claimed is not None and standing is not None and standing.until > note.claimed:
             return
         if note.value is None:
             self._notes.pop(note.key, None)

@@ -205,3 +205,20 @@ async def test_notes_are_shared_and_outlive_their_writer(rabbit: str) -> None:
             assert [await three.get(key) for key in "abcde"] == [b"2", b"1", None, b"4", None]
             now += 11
             assert await three.get("b") is None
+
+
+async def test_of_several_claims_one_stands_everywhere_until_it_ends(rabbit: str) -> None:
+    """Claimed at once by two workers: both know whose it is; it gives way when it is deleted, or over."""
+    stream, now = fresh("notes"), 1000.0
+    async with _declared(rabbit, notes_topology(stream)):
+        async with _memory(rabbit, stream, lambda: now) as one, _memory(rabbit, stream, lambda: now) as two:
+            first, second = await asyncio.gather(one.claim("a", b"1", keep=10), two.claim("a", b"2", keep=10))
+            assert first == second
+            assert first in (b"1", b"2")
+            assert await two.claim("a", b"3", keep=10) == first
+            await one.delete("a")
+            assert await two.claim("a", b"4", keep=10) == b"4"
+            now += 11
+            assert await one.claim("a", b"5", keep=10) == b"5"
+        async with _memory(rabbit, stream, lambda: now) as three:
+            assert await three.get("a") == b"5"

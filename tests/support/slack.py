@@ -25,11 +25,13 @@ class SlackStandIn:
         refuse: gives an error word for a call, or None.
     """
 
-    def __init__(self, *, clock: Callable[[], float] | None = None) -> None:
+    def __init__(self, *, clock: Callable[[], float] | None = None, gap: float = 1.0, retry_after: int = 7) -> None:
         self.messages: dict[str, dict[str, Any]] = {}
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.refuse: Callable[[str, dict[str, Any]], str | httpx.Response | None] = lambda *_: None
         self.clock = clock
+        self.gap = gap
+        self.retry_after = str(retry_after)
         self.last = -1e9
 
     def transport(self) -> httpx.MockTransport:
@@ -54,8 +56,10 @@ class SlackStandIn:
         if request.headers["authorization"] != f"Bearer {TOKEN}":
             return self._error("invalid_auth")
         if self.clock is not None:
-            if self.clock() - self.last < 1:
-                return httpx.Response(429, headers={"retry-after": "7"}, json={"ok": False, "error": "ratelimited"})
+            if self.clock() - self.last < self.gap:
+                return httpx.Response(
+                    429, headers={"retry-after": self.retry_after}, json={"ok": False, "error": "ratelimited"}
+                )
             self.last = self.clock()
         self.calls.append((method, body))
         refused = self.refuse(method, body)

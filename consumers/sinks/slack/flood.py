@@ -17,6 +17,7 @@ from consumers.sinks.slack.family import Family
 from consumers.sinks.slack.refusal import MESSAGE_LOST, SlackRefused
 from consumers.sinks.slack.settings import GroupSettings
 from consumers.sinks.slack.thread import short
+from consumers.sinks.slack.turn import turn
 
 __all__ = ["Flood"]
 
@@ -90,8 +91,12 @@ class Flood:
         Raises:
             SlackRefused: it was not; what was counted stays counted.
         """
-        note = self._note
-        assert note is not None  # noqa: S101 - joined comes first
+        async with turn(self._memory, self._key):
+            note = self._note = await self._known()
+            assert note is not None  # noqa: S101 - joined comes first
+            await self._tell(note)
+
+    async def _tell(self, note: _Note) -> None:
         said = self._message(note)
         if note.ts is not None:
             try:
@@ -106,14 +111,18 @@ class Flood:
 
     async def _current(self, family: Family, now: float) -> _Note:
         """The running note, merged with what another worker has written; a new one when it has ended."""
-        stored = await self._memory.get(self._key)
-        note = self._note
-        if stored is not None:
-            note = _merged(msgspec.msgpack.decode(zlib.decompress(stored), type=_Note), note)
+        note = await self._known()
         if note is None:
             return _Note(opened=now, touched=now)
         full = len(note.members) >= _MOST and _id(family) not in note.members
         return _Note(opened=now, touched=now, part=note.part + 1) if full or self._ended(note, now) else note
+
+    async def _known(self) -> _Note | None:
+        """What this worker counted and what others wrote."""
+        stored = await self._memory.get(self._key)
+        if stored is None:
+            return self._note
+        return _merged(msgspec.msgpack.decode(zlib.decompress(stored), type=_Note), self._note)
 
     def _ended(self, note: _Note, now: float) -> bool:
         running = any(member.running for member in note.members.values())

@@ -10,6 +10,7 @@ from consumers.sinks.slack.blocks import line_message, message
 from consumers.sinks.slack.family import Family
 from consumers.sinks.slack.refusal import MESSAGE_LOST, SlackRefused
 from consumers.sinks.slack.settings import SlackSettings
+from consumers.sinks.slack.turn import turn
 from kamaji_events.event import Event
 
 __all__ = ["Threads", "short"]
@@ -52,6 +53,10 @@ class Threads:
             SlackRefused: nothing, or not all, was said; a repetition says the rest.
         """
         key = f"{self._prefix}.thread.{short(family.member)}"
+        async with turn(self._memory, key):
+            await self._tell(key, event, family)
+
+    async def _tell(self, key: str, event: Event, family: Family) -> None:
         found = await self._memory.get(key)
         if found is None:
             await self._begin(key, event, family)
