@@ -160,3 +160,144 @@ def test_a_rotation_stalls() -> None:
     watcher = Watcher(tcp, Store())
     watcher.see(tcp.set("status/certificates/ca/checksum", "ca-2").status("CertificateAuthorityRotating"))
     assert watcher.wait(600) == ["rotation.stalled"]
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (Found("Job", "m", state="Failed", message="late"), "migrate Job m is Failed: late"),
+        (Found("Job", "m", state="Failed"), "migrate Job m is Failed"),
+        (Found("Job", "m"), "migrate Job m is of unknown state"),
+    ],
+)
+def test_a_stalled_migration_tells_its_job(found: Found, said: str) -> None:
+    """Its state, and its message where it has one; the sentence of the event repeats it."""
+    watcher, _ = _stuck_migration()
+    (look,) = watcher.looks()
+    (told,) = watcher.fleet.looked(LookAnswer(look, (found,), ("Job",)), watcher.now)
+    assert told.details["blockers"] == [{"reason": "MigrateJob", "message": said}]
+    assert told.reason == ("Stalled", f"Open for more than 1800 s, at started: {said}.")
+
+
+def test_a_stall_with_no_sign_says_so() -> None:
+    """Nothing that can be read says why."""
+    tcp = Tcp().running()
+    watcher = Watcher(tcp, Store())
+    watcher.see(tcp.wants(replicas=3))
+    assert watcher.wait(600) == ["scale.stalled"]
+    assert watcher.last.details["blockers"] == []
+    assert watcher.last.reason == (
+        "Stalled",
+        "Open for more than 600 s, at started: nothing that can be read says why.",
+    )
+
+
+def test_a_creation_whose_version_is_known_stands_at_its_deployment() -> None:
+    """It is built and does not serve."""
+    watcher, tcp = Watcher(Store()), Tcp()
+    watcher.see(tcp, "ADDED")
+    watcher.see(tcp.status("NotReady", version="v1.34.1", ready=0))
+    assert watcher.wait(700) == ["create.stalled"]
+    assert watcher.last.details["stalledAt"] == "deployment"
+
+
+def test_an_operation_is_held_up_only_by_what_concerns_it() -> None:
+    """Writes that are limited a version, another store a migration."""
+    tcp = Tcp().running()
+    watcher = Watcher(tcp, Store(), policy=Policy(limits=dict.fromkeys(("upgrade", "migrate", "scale"), 100.0)))
+    watcher.see(tcp.edit("writePermissions/blockUpdate", value=True).status("WriteLimited"))
+    watcher.see(tcp.wants(replicas=3), after=0.0)
+    watcher.see(tcp.wants(store="other"), after=0.0)
+    watcher.see(tcp.wants(version="v1.35.0"), after=0.0)
+    assert watcher.wait(120) == ["upgrade.stalled", "scale.stalled"]
+    watcher.looks()
+    assert watcher.wait(10) == ["migrate.stalled"]
+    told = {item.name: [blocker["reason"] for blocker in item.details["blockers"]] for item in watcher.said[-3:]}
+    assert told == {
+        "upgrade.stalled": ["NotStarted", "WritesLimited"],
+        "scale.stalled": [],
+        "migrate.stalled": ["NotStarted", "DataStoreMissing"],
+    }
+
+
+def test_operations_that_stall_in_one_moment_are_told_in_the_order_of_the_table() -> None:
+    """Not in that in which they opened."""
+    tcp = Tcp().running()
+    watcher = Watcher(tcp, Store(), policy=Policy(limits={"upgrade": 100.0, "scale": 100.0}))
+    watcher.see(tcp.wants(replicas=3))
+    watcher.see(tcp.wants(version="v1.35.0"), after=0.0)
+    assert watcher.wait(120) == ["upgrade.stalled", "scale.stalled"]
+
+
+@pytest.mark.parametrize(("word", "reasons"), [("Unknown", ["NotStarted"]), ("Upgrading", [])])
+def test_only_what_has_not_started_is_said_not_to_have(word: str, reasons: list[str]) -> None:
+    """The operator's word is its start."""
+    tcp = Tcp().running()
+    watcher = Watcher(tcp, Store())
+    watcher.see(tcp.wants(version="v1.35.0").status(word))
+    assert watcher.wait(900) == ["upgrade.stalled"]
+    assert _reasons(watcher) == reasons
+
+
+def test_a_second_migration_asks_for_its_own_job() -> None:
+    """The question is asked once for each, not before its time, and never once it was told."""
+    tcp = Tcp().running()
+    watcher = Watcher(tcp, Store(), Store("other"), Store("third"))
+    watcher.see(tcp.wants(store="other").status("Migrating"))
+    assert watcher.wait(1799) == []
+    assert watcher.looks() == []
+    watcher.wait(1)
+    assert [look.kind for look in watcher.looks()] == [LookKind.MIGRATE_JOB]
+    assert watcher.wait(10) == ["migrate.stalled"]
+    assert watcher.looks() == []
+    watcher.see(tcp.wants(store="third"))
+    assert watcher.wait(1799) == []
+    assert watcher.looks() == []
+    watcher.wait(1)
+    assert [look.kind for look in watcher.looks()] == [LookKind.MIGRATE_JOB]
+    assert watcher.wait(9) == []
+    assert watcher.wait(1) == ["migrate.stalled"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ({"reason": "R", "message": "m"}, "Deployment Available=False (R: m)"),
+        ({"message": "m"}, "Deployment Available=False (m)"),
+        ({}, "Deployment Available=False"),
+    ],
+)
+def test_a_condition_is_told_with_what_it_says(condition: dict[str, str], said: str) -> None:
+    """Reason and message, where it has them."""
+    tcp = Tcp().running()
+    watcher = Watcher(tcp, Store())
+    condition = {"type": "Available", "status": "False"} | condition
+    watcher.see(tcp.wants(replicas=3).set("status/kubernetesResources/deployment/conditions", [condition]))
+    watcher.wait(600)
+    assert watcher.last.details["blockers"] == [{"reason": "DeploymentCondition", "message": said}]
+
+
+def test_a_deletion_names_its_store_and_nothing_of_what_runs() -> None:
+    """An endpoint that is missing holds up no deletion, nor do finalizers that are gone."""
+    watcher, tcp = Watcher(Store(ready=False)), Tcp()
+    watcher.see(tcp, "ADDED")
+    watcher.see(tcp.delete(finalizers=[]))
+    assert watcher.wait(300) == ["delete.stalled"]
+    assert _reasons(watcher) == ["DataStoreNotReady"]
+
+
+def test_a_store_that_is_in_status_is_asked_before_one_that_is_wanted() -> None:
+    """A scale is held up by the first alone, a migration by either."""
+    tcp = Tcp().running().edit("dataStore", "other")
+    watcher = Watcher(tcp, Store(ready=False), policy=Policy(limits={"scale": 100.0, "migrate": 100.0}))
+    watcher.see(tcp.wants(replicas=3))
+    watcher.wait(150)
+    watcher.looks()
+    watcher.wait(10)
+    told = {
+        item.name: [blocker["message"] for blocker in item.details["blockers"] if "DataStore" in blocker["reason"]]
+        for item in watcher.said
+        if item.name.endswith(".stalled")
+    }
+    not_ready, missing = "DataStore default is not ready", "DataStore other does not exist"
+    assert told == {"scale.stalled": [not_ready], "migrate.stalled": [not_ready, missing]}
