@@ -73,8 +73,7 @@ class Crew:
         removed = await remove_missing(self._wires, config, group=self._group)
         self._wires.metrics.removed.set(len(removed))
         if prune_removed:
-            await prune(self._wires, removed)
-            self._wires.metrics.removed.set(0)
+            self._wires.metrics.removed.set(await prune(self._wires, removed))
 
     def _works(self, name: str, subscription: Subscription) -> bool:
         return name in self._posts and self._posts[name].subscription == subscription

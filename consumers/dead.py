@@ -164,7 +164,7 @@ class DeadLetters:
             How many were sent.
 
         Raises:
-            SettingsError: the subscription to send to does not exist.
+            SettingsError: the subscription to send to does not exist, or is no longer in the file.
             TopologyMissing: there is no subscription of this name.
             PublishFailed: one could not be sent; it is still a dead letter, those before it are sent.
         """
@@ -179,7 +179,7 @@ class DeadLetters:
     def _target(self, subscription: str) -> str:
         """The queue itself: the exchange of returns would make an orphan of what nobody wants."""
         state = self._control.states.get(subscription)
-        if state is None or not state.version:
+        if state is None or not state.version or state.removed:  # a removed one's queue goes with the next prune
             raise SettingsError(f"no subscription {subscription!r} to send to; give another one with --to")
         return self._layout.queue(subscription, state.version)
 

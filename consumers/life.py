@@ -147,20 +147,34 @@ async def _waiting(wires: Wires, name: str, state: SubscriptionState) -> int:
     return total
 
 
-async def prune(wires: Wires, names: tuple[str, ...]) -> None:
-    """Delete the queues of removed subscriptions with what waits in them; dead letters stay while there are any."""
+async def prune(wires: Wires, names: tuple[str, ...]) -> int:
+    """Delete the queues of removed subscriptions with what waits in them.
+
+    One that has dead letters stays on the board with them, so that they are listed until a person has decided.
+
+    Returns:
+        How many stayed.
+    """
+    kept = 0
     for name in names:
         state, layout = wires.board.get(name), wires.house.layout
         queues = [layout.queue(name, version) for version in (*state.old, state.version)]
-        dead = layout.dead_letters(name)
-        left = await _count(wires, dead)
+        left = await _count(wires, layout.dead_letters(name))
         if left:
-            _log.warning("%d dead letters of %r are kept in %s", left, name, dead, extra={"subscription": name})
+            kept += 1
+            _log.warning(
+                "%d dead letters of %r are kept: 'kamaji-events dead redrive --to ...' or 'dead purge', then --prune",
+                left,
+                name,
+                extra={"subscription": name},
+            )
         else:
-            queues.append(dead)
+            queues.append(layout.dead_letters(name))
         await declare.delete(wires.publishing, Topology(queues=tuple(Queue(queue) for queue in queues)))
-        await wires.board.append(r.Forgotten(subscription=name, at=wires.clock(), by=wires.worker))
-        _log.warning("pruned %r", name, extra={"subscription": name})
+        if not left:
+            await wires.board.append(r.Forgotten(subscription=name, at=wires.clock(), by=wires.worker))
+            _log.warning("pruned %r", name, extra={"subscription": name})
+    return kept
 
 
 async def _count(wires: Wires, queue: str) -> int:

@@ -9,7 +9,10 @@ import orjson
 import pytest
 
 from consumers.control import open_control
+from consumers.dead import DeadLetters
 from consumers.run import run
+from kamaji_events.broker import declare
+from kamaji_events.broker.topology import Queue, Topology
 from kamaji_events.errors import BrokerRefused, SettingsError
 from tests.support.consumers import Stage, until
 from tests.support.cut_proxy import Proxy
@@ -80,6 +83,36 @@ async def test_a_removed_subscription_is_unbound_keeps_its_queue_and_can_be_prun
             assert scene.name() not in control.states
 
 
+async def test_prune_keeps_dead_letters_where_they_are_found(scene: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    """What waits is gone, dead letters stay listed and can be sent elsewhere; the next prune forgets the rest."""
+    off = {"enabled": False}
+    stays = scene.subscription(sink="log", word="stays", more=off)
+    async with open_control(scene.url, scene.house) as control:
+        letters = DeadLetters(control)
+        async with receiver(response(413)) as hook:
+            scene.write(scene.subscription(hook.url), stays)
+            async with scene.service():
+                await scene.publish(scene.event("dead"))
+                while not await scene.count(scene.dead()):
+                    await scene.count(scene.queue())
+        scene.write(stays)
+        async with scene.service(prune=True) as service:
+            value = service.metrics.registry.get_sample_value
+            assert value("kamaji_events_consumers_removed_subscriptions") == 1
+            assert "1 dead letters of " in caplog.text
+            assert control.state(scene.name()).removed
+            assert not await declare.exists(scene.broker, Queue(scene.queue()))
+            assert [letter.id for letter in await letters.list(scene.name())] == ["dead"]
+            with pytest.raises(BaseExceptionGroup) as raised:
+                await letters.redrive(scene.name())
+            assert raised.group_contains(SettingsError, match="give another one with --to")
+            assert await letters.redrive(scene.name(), to=scene.name("stays")) == 1
+        assert await scene.count(scene.queue("stays")) == 2
+        async with scene.service(prune=True):
+            assert scene.name() not in control.states
+            assert not await declare.exists(scene.broker, Queue(scene.dead()))
+
+
 async def test_another_group_leaves_the_subscriptions_of_this_one_alone(scene: Stage) -> None:
     """Two deployments with files of their own share a broker."""
     off = {"enabled": False}
@@ -123,9 +156,6 @@ async def test_lost_connections_come_back_and_deliveries_go_on(scene: Stage) -> 
 
 async def test_a_deleted_queue_is_declared_again(scene: Stage) -> None:
     """Someone deletes the queue under a running worker: it notices, and the next event arrives."""
-    from kamaji_events.broker import declare  # noqa: PLC0415
-    from kamaji_events.broker.topology import Queue, Topology  # noqa: PLC0415
-
     async with receiver() as hook:
         scene.write(scene.subscription(hook.url))
         async with scene.service() as service:

@@ -158,6 +158,43 @@ async def test_two_workers_at_once_count_together(make: Make) -> None:
     assert len(slack.parents) == 2
 
 
+class _Slow(SlackStandIn):
+    """Answers when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.may = asyncio.Event(), asyncio.Event()
+
+    def transport(self) -> httpx.MockTransport:
+        async def answer(request: httpx.Request) -> httpx.Response:
+            self.asked.set()
+            await self.may.wait()
+            return self(request)
+
+        return httpx.MockTransport(answer)
+
+
+@pytest.mark.parametrize("settings", [{"group": None}, {"group": {"after": 1}}], ids=["threads", "living messages"])
+async def test_while_one_worker_is_at_a_message_another_comes_again(make: Make, settings: dict[str, Any]) -> None:
+    """Both hear of one operation at once: one message is begun, and the later event is told in it."""
+    slack, memory = _Slow(), ProcessMemory()
+    one, two = (make(slack, context={"memory": memory}, **settings) for _ in range(2))
+    slack.may.set()
+    assert await one.deliver(sample_delivery("upgrade.started", tenant="other", uid="other")) == Delivered()
+    slack.asked.clear()
+    slack.may.clear()
+    async with asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(one.deliver(sample_delivery("upgrade.started", counter=1)))
+        await slack.asked.wait()
+        refused = await two.deliver(sample_delivery("upgrade.completed", counter=2))
+        slack.may.set()
+    assert await first == Delivered()
+    assert isinstance(refused, Throttled)
+    assert refused.retry_after
+    assert await two.deliver(sample_delivery("upgrade.completed", counter=2)) == Delivered()
+    assert len(slack.parents) == 2
+
+
 async def test_a_deleted_living_message_is_said_anew(make: Make) -> None:
     """The next update finds it gone and posts it again, with all that was counted."""
     slack = SlackStandIn()
