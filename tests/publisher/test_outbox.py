@@ -13,6 +13,11 @@ def batch(name: str) -> Batch:
     return Batch((), {name: b""}, {}, {})
 
 
+def _held(outbox: Outbox) -> tuple[int, int | None]:
+    """How many batches, and the number of the oldest while it is on its way."""
+    return len(outbox), outbox.number
+
+
 async def test_a_third_batch_is_not_decided_until_the_first_is_safe() -> None:
     """One batch is on its way and one more is decided: memory is bounded, judging waits for the broker."""
     outbox = Outbox()
@@ -87,7 +92,7 @@ async def test_an_empty_outbox_has_room_and_nothing_to_recover() -> None:
 
     outbox.recovered(7)
 
-    assert (len(outbox), outbox.number) == (0, None)
+    assert _held(outbox) == (0, None)
 
 
 @pytest.mark.parametrize("end", ["safe", "recovered", "clear"])
@@ -104,7 +109,7 @@ async def test_what_was_on_its_way_is_forgotten_with_its_leadership(end: str) ->
     else:
         outbox.clear()
 
-    assert (len(outbox), outbox.number) == (1 if end == "recovered" else 0, None)
+    assert _held(outbox) == (1 if end == "recovered" else 0, None)
 
 
 async def test_a_number_without_a_batch_is_nothing_to_forget() -> None:
@@ -114,4 +119,4 @@ async def test_a_number_without_a_batch_is_nothing_to_forget() -> None:
 
     outbox.recovered(7)
 
-    assert (len(outbox), outbox.number) == (0, None)
+    assert _held(outbox) == (0, None)
