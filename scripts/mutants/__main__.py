@@ -12,7 +12,7 @@ from scripts.mutants.changes import Mutant, mutants_of
 from scripts.mutants.running import KILLED, SURVIVED, UNREACHED, Job, forked, run_cold, run_warm
 
 _LIFECYCLE = ("tests/lifecycle",)
-_JOURNAL = ("tests/journal/test_codec.py",)
+_JOURNAL = ("tests/journal/test_codec.py", "tests/journal/test_codec_bytes.py")
 _OTHER = {"publisher/outbox.py": ("tests/publisher/test_outbox.py",)}
 
 

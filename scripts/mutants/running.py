@@ -25,7 +25,7 @@ from scripts.mutants.live import Faulty, functions_of, module_name, replace
 __all__ = ["FAILED", "KILLED", "SURVIVED", "UNREACHED", "Job", "forked", "run_cold", "run_warm"]
 
 KILLED, SURVIVED, UNREACHED, FAILED = "killed", "survived", "unreached", "failed"
-_LIMIT = 40.0
+_LIMIT = 12.0
 """Seconds for one mutant: by then it runs in circles, which a test with a time limit would tell."""
 _OPTIONS = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header", "-W", "ignore"]
 _EXIT = {KILLED: 1, SURVIVED: 0, UNREACHED: 3, FAILED: 4}

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from publisher.lifecycle.memory import TcpMemory
+from publisher.lifecycle.policy import Policy
 from tests.support.tcp import START, Store, Tcp, Watcher
 
 _CA = "status/certificates/ca/checksum"
@@ -270,3 +271,58 @@ def test_dependents_left_behind_on_purpose_are_noticed_at_any_time(when: str) ->
     watcher.see(tcp, "DELETED")
     memory = _memory(watcher)
     assert memory.orphaned
+
+
+def test_an_object_of_the_baseline_says_why_it_is_told() -> None:
+    """It was there before."""
+    watcher = Watcher(Tcp().running(), policy=Policy(announce_existing=True))
+    assert watcher.last.reason is not None
+    assert watcher.last.reason[0] == "Existing"
+
+
+def test_a_creation_in_the_baseline_keeps_its_id() -> None:
+    """As if it had been seen from its beginning; without a creationTimestamp it began when it was seen."""
+    tcp = Tcp()
+    watcher = Watcher(tcp.set("metadata/creationTimestamp", None))
+    watcher.see(tcp.status("Ready", version="v1.34.1", ready=2))
+    facts = watcher.find("create.completed").operation
+    assert facts is not None
+    assert (facts.id, facts.started_at) == (f"{tcp.uid}.create", START + 1)
+
+
+def test_an_object_first_seen_with_a_version_was_ready_once() -> None:
+    """Kamaji writes it only then, whatever the status is now."""
+    watcher, tcp = Watcher(), Tcp().running().status("NotReady", ready=0)
+    assert watcher.see(tcp, "ADDED")[:4] == ["create.started", "create.completed", "state.ready", "state.notready"]
+
+
+def test_an_outage_says_for_how_long() -> None:
+    """In whole seconds."""
+    watcher, tcp = _running()
+    watcher.see(tcp.status("NotReady", ready=0))
+    watcher.wait(60)
+    assert watcher.last.reason == ("Unavailable", "Not ready for 60 s: status NotReady.")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("spec/kubernetes/version", "v1.34.1"),
+        ("spec/dataStore", "default"),
+        ("spec/controlPlane/deployment/replicas", 2),
+    ],
+)
+def test_a_field_that_appears_with_the_value_it_had_is_no_edit(path: str, value: Any) -> None:
+    """Not during a creation either, when wishes are told as edits."""
+    watcher, tcp = Watcher(), Tcp()
+    watcher.see(tcp, "ADDED")
+    watcher.see(tcp.set(path, None))
+    watcher.said.clear()
+    assert watcher.see(tcp.set(path, value)) == []
+
+
+def test_an_object_without_finalizers_vanishes_with_its_orphans() -> None:
+    """The DELETED line is the only one that shows the order."""
+    watcher, tcp = _running()
+    watcher.see(tcp.set("metadata/finalizers", [_ORPHAN]), "DELETED")
+    assert _memory(watcher).orphaned
