@@ -81,22 +81,6 @@ class Term(Protocol):
         """Renew the token for as long as the leadership lasts; raises ``BrokerError`` when it is over."""
 
 
-class Prepare(Protocol):
-    """Readies the broker for whoever is about to lead."""
-
-    async def __call__(self, broker: Broker, *, remembered: bool) -> None:
-        """Called when the token is held, before anything is published.
-
-        Args:
-            broker: the leader's connection.
-            remembered: False at the cluster's very first start.
-        """
-
-
-async def unprepared(broker: Broker, *, remembered: bool) -> None:
-    """Nothing is to be done: everything was declared by somebody else."""
-
-
 class Memory(Protocol):
     """Where leaderships come from."""
 

@@ -15,7 +15,7 @@ from kamaji_events.broker.connection import Broker
 from kamaji_events.broker.publish import ConfirmingPublisher
 from kamaji_events.broker.topology import Layout
 from kamaji_events.errors import PublishFailed
-from publisher.memory import BLOCKED, Delta, Prepare, Recovered, Term, unprepared
+from publisher.memory import BLOCKED, Delta, Recovered, Term
 
 __all__ = ["ProcessMemory"]
 
@@ -29,21 +29,12 @@ class ProcessMemory:
 
     Args:
         layout: names in the broker.
-        prepare: called before anything is published.
         timeout: seconds without any confirm after which a batch is published again.
         clock: seconds since 1970; the term is taken from it, so that a later process has a later term.
     """
 
-    def __init__(
-        self,
-        layout: Layout,
-        *,
-        prepare: Prepare = unprepared,
-        timeout: float = 30.0,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, layout: Layout, *, timeout: float = 30.0, clock: Callable[[], float] = time.time) -> None:
         self._layout = layout
-        self._prepare = prepare
         self._timeout = timeout
         self._term = int(clock())
         self._leads = False
@@ -53,7 +44,6 @@ class ProcessMemory:
     async def lead(self, broker: Broker) -> AsyncIterator[Term]:
         """Lead at once; see ``publisher.memory.Memory``."""
         recovered = Recovered(term=self._term, own=self._number if self._leads else None)
-        await self._prepare(broker, remembered=self._leads)
         self._leads = True
         async with broker.publisher(timeout=self._timeout) as publisher:
             yield _ProcessTerm(self, broker, publisher, recovered)

@@ -13,7 +13,7 @@ from kamaji_events.groups import apart, first_of
 from kamaji_events.health import HealthServer
 from kamaji_events.metrics import Metrics
 from publisher.buffer import ChangeBuffer
-from publisher.exchange import GRACE, EventsExchange
+from publisher.exchange import EventsExchange
 from publisher.health import Condition, PublisherCollector
 from publisher.identity import check_same_cluster
 from publisher.journal.journal import Journal
@@ -53,7 +53,6 @@ class Service:
         layout: names in the broker.
         watch_policy: how patient the watches are; by default what suits a real API server.
         journal_policy: when the journal does what.
-        grace: seconds that subscribers have to bind again to an exchange that was deleted.
         clock: seconds since 1970.
     """
 
@@ -64,7 +63,6 @@ class Service:
         layout: Layout | None = None,
         watch_policy: WatchPolicy | None = None,
         journal_policy: JournalPolicy | None = None,
-        grace: float = GRACE,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.settings = settings
@@ -87,7 +85,7 @@ class Service:
             clock=clock,
         )
         self.condition = Condition(self._watches, self.pipeline)
-        self._exchange = EventsExchange(self._layout, history_age=settings.history_age, grace=grace)
+        self._exchange = EventsExchange(self._layout, history_age=settings.history_age)
         self._memory = self._make_memory()
         self._facts: Mapping[str, str] = {}
         self.health: HealthServer | None = None
@@ -142,7 +140,7 @@ class Service:
         url = settings.amqp_url.get_secret_value()
         name = f"kamaji-events publisher {settings.cluster} {settings.instance}"
         async with connect(url, name=name, heartbeat=settings.heartbeat) as broker:
-            await self._exchange.look(broker)
+            await (self._exchange.look if self.settings.journal else self._exchange.declare)(broker)
             self.condition.broker = None
             await self._lead(broker)
 
@@ -166,15 +164,13 @@ class Service:
     def _make_memory(self) -> Memory:
         settings = self.settings
         if not settings.journal:
-            return ProcessMemory(
-                self._layout, prepare=self._exchange.prepare, timeout=settings.confirm_timeout, clock=self._clock
-            )
+            return ProcessMemory(self._layout, timeout=settings.confirm_timeout, clock=self._clock)
         return Journal(
             self._layout,
             settings.cluster,
-            prepare=self._exchange.prepare,
             policy=self._journal_policy,
             clock=self._clock,
+            ground=self._exchange.declare,
         )
 
     def _reflector(self, resource: Resource, start: str | None) -> Reflector[Any]:

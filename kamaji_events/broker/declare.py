@@ -57,7 +57,12 @@ def _declaration(part: Exchange | Queue, *, passive: bool = False) -> Frame:
     arguments = dict(part.arguments)
     if isinstance(part, Exchange):
         return spec.Exchange.Declare(
-            exchange=part.name, exchange_type=part.type, durable=True, passive=passive, arguments=arguments
+            exchange=part.name,
+            exchange_type=part.type,
+            durable=True,
+            auto_delete=bool(part.witness_of),
+            passive=passive,
+            arguments=arguments,
         )
     return spec.Queue.Declare(
         queue=part.name,
@@ -107,6 +112,8 @@ async def apply(broker: Broker, topology: Topology) -> None:
     async with broker.channel() as channel:
         for part in topology.parts:
             await channel.call(_declaration(part))
+            if isinstance(part, Exchange) and part.witness_of:
+                await channel.call(spec.Exchange.Bind(destination=part.witness_of, source=part.name))
         await _bind(channel, topology.bindings)
 
 

@@ -6,6 +6,7 @@
                            └─> kamaji.sub.<name> ──x──> kamaji.dead (direct) ──> kamaji.dead.<name>
     kamaji.retry.<n>s (fanout) ──> kamaji.retry.<n>s ──n seconds──> kamaji.return (direct) ──> kamaji.sub.<name>
                                                                     └─ nobody's ─> kamaji.orphans
+    kamaji.witness.<cluster> (fanout) ──> kamaji.events: nothing passes, it goes when kamaji.events is deleted
 
 Each argument means the same on RabbitMQ 3.10, 4.0 and 4.3: measured, see ``docs/``. Arguments are immutable: what
 changes them needs a queue of another name. Declaring is ``kamaji_events.broker.declare``.
@@ -38,6 +39,9 @@ class Exchange:
     name: str
     type: Literal["topic", "direct", "fanout"]
     arguments: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    witness_of: str = ""
+    """Passes on to that exchange, is never published to, and goes by itself when that one is deleted: as long as it
+    is there, the other was not deleted and declared again. Nothing else in AMQP tells that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,10 @@ class Layout:
     def history(self) -> str:
         """The stream that keeps all events for a while."""
         return f"{self.prefix}.history"
+
+    def witness(self, cluster: str) -> str:
+        """The exchange that goes when ``events`` is deleted; made by a cluster's leader only."""
+        return f"{self.prefix}.witness.{check_cluster(cluster)}"
 
     @property
     def returns(self) -> str:
@@ -231,6 +239,11 @@ class Layout:
                 *(Binding(self.events, queue, key) for key in keys),
             ),
         )
+
+    def witness_topology(self, cluster: str) -> Topology:
+        """The events exchange and what tells that it was deleted, see ``Exchange.witness_of``."""
+        witness = Exchange(self.witness(cluster), "fanout", witness_of=self.events)
+        return Topology((Exchange(self.events, "topic"), witness))
 
     def journal_topology(self, cluster: str) -> Topology:
         """The journal's queue: its single active consumer is the leader."""

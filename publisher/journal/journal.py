@@ -21,7 +21,8 @@ from publisher.journal.reading import Memorized, read
 from publisher.journal.recollect import Recollection, recollect
 from publisher.journal.term import JournalTerm
 from publisher.journal.token import Token
-from publisher.memory import Prepare, Recovered, Term, unprepared
+from publisher.journal.witness import Ground, Witness
+from publisher.memory import Recovered, Term
 
 __all__ = ["Journal"]
 
@@ -40,9 +41,9 @@ class Journal:
     Args:
         layout: names in the broker.
         cluster: management cluster.
-        prepare: called with the token held, before anything is published.
         policy: when it does what.
         clock: seconds since 1970.
+        ground: declares the exchange, and the history behind it, once more.
     """
 
     def __init__(
@@ -50,17 +51,17 @@ class Journal:
         layout: Layout,
         cluster: str,
         *,
-        prepare: Prepare = unprepared,
         policy: JournalPolicy | None = None,
         clock: Callable[[], float] = time.time,
+        ground: Ground | None = None,
     ) -> None:
         self._layout = layout
         self._cluster = cluster
-        self._prepare = prepare
         self._queue = layout.journal(cluster)
         self._policy = policy or JournalPolicy()
         self._clock = clock
         self._writer = secrets.randbits(63)
+        self._witness = Witness(layout, cluster, ground, grace=self._policy.grace)
 
     @asynccontextmanager
     async def lead(self, broker: Broker) -> AsyncIterator[Term]:
@@ -74,12 +75,14 @@ class Journal:
         await self._declare(broker)
         token, found, known = await self._take(broker)
         try:
-            await self._prepare(broker, remembered=not found.empty or known is not None)
+            recovered = self._recovered(found, known)
+            await self._witness.stand(broker, first=recovered.first)
             term = JournalTerm(
                 token,
-                self._recovered(found, known),
+                recovered,
                 writer=self._writer,
                 exchange=self._layout.events,
+                witness=self._witness.name,
                 policy=self._policy,
                 clock=self._clock,
             )

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from kamaji_events.broker.rebinding import REBIND
+
 __all__ = ["JournalPolicy"]
 
 
@@ -25,3 +27,8 @@ class JournalPolicy:
     the broker believes in it, may still hold what is missing."""
     settle: float = 2.0
     """Seconds that a new queue is given before it is trusted."""
+    look: float = 5.0
+    """Seconds between looks whether somebody deleted the events exchange while nothing is published."""
+    grace: float = REBIND + 5.0
+    """Seconds for which nothing is published once the events exchange had to be made anew, so that everybody binds
+    again first."""

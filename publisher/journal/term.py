@@ -36,6 +36,7 @@ class JournalTerm:
         recovered: what was remembered.
         writer: the process's random number.
         exchange: where events go.
+        witness: the exchange that goes with that one, see ``publisher.journal.witness``.
         policy: when it does what.
         clock: seconds since 1970.
     """
@@ -47,6 +48,7 @@ class JournalTerm:
         *,
         writer: int,
         exchange: str,
+        witness: str,
         policy: JournalPolicy,
         clock: Callable[[], float],
     ) -> None:
@@ -54,6 +56,7 @@ class JournalTerm:
         self._token = token
         self._writer = writer
         self._exchange = exchange
+        self._witness = witness
         self._policy = policy
         self._clock = clock
         self._objects = dict(recovered.objects)
@@ -66,7 +69,7 @@ class JournalTerm:
         self._lock = asyncio.Lock()
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._based_at = self._committed_at = self._loop.time()
+        self._based_at = self._committed_at = self._looked_at = self._loop.time()
         self._base = _Arrival()
         self._questions: deque[str] = deque(maxlen=_QUESTIONS)
         self._refused: str | None = None
@@ -128,11 +131,19 @@ class JournalTerm:
             self._wake.clear()
             self._token.check()
             await self._answer()
+            await self._look()
             if self._loop.time() - self._committed_at >= self._policy.idle:
                 await self.note_done()
             if self._loop.time() - self._based_at >= self._policy.renew:
                 async with self._lock:
                     await self._rebase()
+
+    async def _look(self) -> None:
+        """Notice a deleted exchange though nothing is published: who reads binds again, but the history does not."""
+        if self._loop.time() - self._looked_at >= self._policy.look:
+            with suppress(PublishFailed):  # no answer, since an alarm holds the connection up: asked again
+                await self._token.see(self._witness)
+            self._looked_at = self._loop.time()
 
     async def note_done(self) -> None:
         """Write that the last batch is out, unless that is written or it is not.
@@ -153,7 +164,7 @@ class JournalTerm:
 
     def _patience(self) -> float:
         now = self._loop.time()
-        until = self._based_at + self._policy.renew
+        until = min(self._based_at + self._policy.renew, self._looked_at + self._policy.look)
         if self._noted < self._out:
             until = min(until, self._committed_at + self._policy.idle)
         return max(0.0, until - now)
@@ -180,7 +191,13 @@ class JournalTerm:
         self._facts.update(delta.facts)
 
     async def _publish(self, messages: tuple[Message, ...]) -> None:
-        await self._token.publisher.publish_many(messages, exchange=self._exchange)
+        """Publish to an exchange that has had its bindings all the while.
+
+        Deleted and declared again by whomever, it would confirm everything and pass it on to nobody.
+        """
+        if messages:
+            await self._token.publisher.publish_many(messages, exchange=self._exchange)
+            await self._token.see(self._witness)
 
     async def _surely(self, publish: Callable[[], Awaitable[None]]) -> None:
         """Publish until it is confirmed, the same bytes each time; only a lost leadership ends this."""

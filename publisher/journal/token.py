@@ -17,7 +17,7 @@ from kamaji_events.broker.channel import Content
 from kamaji_events.broker.connection import Broker
 from kamaji_events.broker.publish import ConfirmingPublisher
 from kamaji_events.broker.wire import Outgoing
-from kamaji_events.errors import BrokerError, JournalError
+from kamaji_events.errors import BrokerError, BrokerUnavailable, JournalError, PublishFailed, TopologyMissing
 from publisher.journal.codec import Kind, Record, decode, encode
 
 __all__ = ["Token"]
@@ -50,6 +50,7 @@ class Token:
         self.bodies: list[bytes] = []
         """The records as they were delivered, for a lenient reader."""
         self._lenient = lenient
+        self._timeout = timeout
         self._records: list[Record] = []
         self._held: list[int] = []
         self._error: Exception | None = None
@@ -123,6 +124,21 @@ class Token:
         """Append records that are encoded; see ``write``."""
         properties = spec.Basic.Properties(content_type=_CONTENT_TYPE, delivery_mode=2)
         await self.publisher.publish_many([Outgoing(body, self.queue, properties) for body in bodies], exchange="")
+
+    async def see(self, witness: str) -> None:
+        """See that an exchange is still there, behind all that was published on this channel before.
+
+        Raises:
+            PublishFailed: no answer came: publish and look again.
+            BrokerError: it is gone (``TopologyMissing``), or the token is lost: RabbitMQ closes the channel over it.
+        """
+        try:
+            await self.channel.call(spec.Exchange.Declare(exchange=witness, passive=True), timeout=self._timeout)
+        except TopologyMissing as error:
+            raise TopologyMissing(f"the events exchange was deleted, it is made anew ({error})") from error
+        except BrokerUnavailable as error:
+            self.check()
+            raise PublishFailed(str(error)) from error
 
     async def active(self) -> None:
         """Wait for the token.

@@ -236,6 +236,19 @@ async def test_a_history_that_others_go_on_filling_has_an_end(broker: Broker, la
     await declare.delete(broker, layout.exchange_topology())
 
 
+async def test_a_witness_goes_with_its_exchange(broker: Broker, layout: Layout) -> None:
+    """It stays for as long as the events exchange does, and is gone though that one was declared again at once."""
+    witnessed = layout.witness_topology("eu-1")
+    events, witness = witnessed.exchanges
+    await declare.apply(broker, witnessed)
+    await declare.apply(broker, witnessed)
+    assert await declare.exists(broker, witness)
+    await declare.delete(broker, Topology((events,)))
+    await declare.apply(broker, Topology((events,)))
+    assert not await declare.exists(broker, witness)
+    await declare.delete(broker, Topology((events,)))
+
+
 async def test_a_cut_connection_of_the_fake_is_told() -> None:
     """As with the real one: waiting consumers and the owner get an error."""
     fake = FakeRabbit()

@@ -116,6 +116,21 @@ async def test_everybody_finds_back(place: Installation) -> None:
         await told_by_history(place, told)
 
 
+async def test_somebody_else_makes_it_first(place: Installation) -> None:
+    """Declared again before the publisher met it missing, it would confirm all and pass it on to nobody."""
+    async with place.replica() as replica, connect(place.url, name="vandal") as broker:
+        playing = Playing(place, replica)
+        await playing.begin()
+        exchange = Topology((Exchange(place.layout.events, "topic"),))
+        await declare.delete(broker, exchange)
+        await declare.apply(broker, exchange)
+        playing.more(2)
+        await eventually(lambda: not replica.service.leads.is_set())
+        await replica.leading()
+        await playing.over()
+        await told_by_history(place, {event.id for event in place.ears.tenants()})
+
+
 async def test_a_standby_makes_it_anew(place: Installation) -> None:
     """The token moves to a standby that found the exchange when it came: it, too, waits for the subscribers."""
     async with place.replica("a") as leader:

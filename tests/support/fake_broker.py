@@ -213,14 +213,22 @@ class _Session:
         if found is None and frame.passive:
             raise CloseError(404, f"NOT_FOUND - no exchange '{frame.exchange}' in vhost '/'")
         if found is None:
-            self._rabbit.exchanges[frame.exchange] = Exchange(frame.exchange_type, dict(frame.arguments or {}))
+            made = Exchange(frame.exchange_type, dict(frame.arguments or {}), auto_delete=frame.auto_delete)
+            self._rabbit.exchanges[frame.exchange] = made
         elif not frame.passive and (found.type, found.arguments) != (frame.exchange_type, frame.arguments or {}):
             raise CloseError(406, f"PRECONDITION_FAILED - inequivalent arg for exchange '{frame.exchange}'")
         return spec.Exchange.DeclareOk()
 
     def _exchange_delete(self, frame: Any) -> Any:
-        self._rabbit.exchanges.pop(frame.exchange, None)
+        self._rabbit.delete_exchange(frame.exchange)
         return spec.Exchange.DeleteOk()
+
+    def _exchange_bind(self, frame: Any) -> Any:
+        for name in (frame.source, frame.destination):
+            if name not in self._rabbit.exchanges:
+                raise CloseError(404, f"NOT_FOUND - no exchange '{name}' in vhost '/'")
+        self._rabbit.exchanges[frame.source].feeds.add(frame.destination)
+        return spec.Exchange.BindOk()
 
     def _queue_declare(self, frame: Any) -> Any:
         if frame.queue not in self._rabbit.queues and not frame.passive:

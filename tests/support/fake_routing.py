@@ -115,6 +115,9 @@ class Exchange:
     type: str
     arguments: dict[str, Any]
     bindings: dict[tuple[str, str], None] = field(default_factory=dict)
+    auto_delete: bool = False
+    feeds: set[str] = field(default_factory=set)
+    """Exchanges that it is bound to; nothing is passed on, which the project never asks for."""
 
     def queues(self, key: str) -> Iterator[str]:
         """The queues that a key leads to."""
@@ -210,6 +213,15 @@ class Routing:
             message = consumer.queue.log[consumer.position]
             consumer.position += 1
             consumer.session.deliver(consumer, message)
+
+    def delete_exchange(self, name: str) -> None:
+        """Delete an exchange, and such as go with their last binding."""
+        self.exchanges.pop(name, None)
+        for other, exchange in list(self.exchanges.items()):
+            if name in exchange.feeds:
+                exchange.feeds.discard(name)
+                if exchange.auto_delete and not exchange.feeds and not exchange.bindings:
+                    self.delete_exchange(other)
 
     def delete(self, name: str) -> None:
         """Delete a queue: its consumers are cancelled."""

@@ -144,8 +144,10 @@ class Replica:
     def __init__(self, settings: PublisherSettings, layout: Layout, policy: WatchPolicy, proxy: Proxy) -> None:
         self.proxy = proxy
         """Between it and the broker."""
-        journal = JournalPolicy(timeout=settings.confirm_timeout, patience=1.0, settle=0.0, idle=0.2)
-        self.service = Service(settings, layout=layout, watch_policy=policy, journal_policy=journal, grace=GRACE)
+        journal = JournalPolicy(
+            timeout=settings.confirm_timeout, patience=1.0, settle=0.0, idle=0.2, look=0.2, grace=GRACE
+        )
+        self.service = Service(settings, layout=layout, watch_policy=policy, journal_policy=journal)
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:

@@ -21,7 +21,7 @@ from tests.support.events import event_message
 
 __all__ = ["CLUSTER", "POLICY", "Place", "arrival", "batch", "killed", "leading", "only_remember", "place"]
 
-POLICY = JournalPolicy(timeout=5, patience=0, settle=0)
+POLICY = JournalPolicy(timeout=5, patience=0, settle=0, grace=0)
 CLUSTER = "eu-1"
 
 
