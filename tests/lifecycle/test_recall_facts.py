@@ -265,3 +265,75 @@ def test_a_store_is_recalled() -> None:
     assert (found.ready, found.deleting, found.deletion_told) == (False, True, True)
     watcher.see(store.touch(), "DELETED")
     assert _recalled(watcher).memories() == {}
+
+
+def _superseded(watcher: Watcher, tcp: Tcp) -> None:
+    _upgrading(watcher, tcp)
+    watcher.see(tcp.wants(version="v1.36.0"))
+
+
+def _cancelled(watcher: Watcher, tcp: Tcp) -> None:
+    _upgrading(watcher, tcp)
+    watcher.see(tcp.wants(version="v1.34.1"))
+
+
+def _restored(watcher: Watcher, tcp: Tcp) -> None:
+    _limited(watcher, tcp)
+    watcher.see(tcp.edit("writePermissions", {}).status("Ready"))
+
+
+@pytest.mark.parametrize(("live", "targets"), [(_superseded, ["v1.36.0"]), (_cancelled, []), (_restored, [])])
+def test_what_has_ended_is_not_open(live: Callable[[Watcher, Tcp], None], targets: list[str]) -> None:
+    """However it ended; limits that were restored are none."""
+    watcher, tcp = _built()
+    live(watcher, tcp)
+    found = _tcp(watcher)
+    assert [operation.target for operation in found.operations] == targets
+    assert not found.limited
+
+
+def test_a_late_copy_teaches_nothing() -> None:
+    """An event that was heard, or one before it."""
+    watcher, tcp = _built()
+    _fallen(watcher, tcp)
+    watcher.see(tcp.status("Ready", ready=2))
+    watcher.said += [watcher.find("state.notready")]
+    assert _tcp(watcher).ready is True
+    watcher.see(tcp.touch(), "DELETED")
+    watcher.answer(watcher.looks()[0])
+    watcher.wait(5)
+    watcher.said += [watcher.last]
+    assert _recalled(watcher).memories() == {}
+
+
+@pytest.mark.parametrize(
+    ("word", "ready", "recalled"),
+    [("Ready", 2, (True, False)), ("NotReady", 0, (False, False)), ("Upgrading", 2, (None, True))],
+)
+def test_a_history_that_begins_late_is_judged_by_its_status(
+    word: str, ready: int, recalled: tuple[bool | None, bool]
+) -> None:
+    """Whether it was ready was said before; a word that says neither leaves it open."""
+    watcher, tcp = _built()
+    watcher.see(tcp.status(word, ready=ready))
+    watcher.said.clear()
+    watcher.see(tcp.set("metadata/labels", {"tier": "silver"}))
+    found = _tcp(watcher)
+    assert (found.ready, found.unclear, found.created) == (*recalled, True)
+
+
+def test_a_version_alone_is_no_creation_that_ended() -> None:
+    """Its operation is open still."""
+    watcher, tcp = _born()
+    watcher.see(tcp.status("NotReady", version="v1.34.1", ready=0))
+    watcher.see(tcp.set("status/controlPlaneEndpoint", "10.0.0.1:6443"))
+    found = _tcp(watcher)
+    assert (found.created, [operation.kind for operation in found.operations]) == (False, ["create"])
+
+
+def test_a_store_of_a_late_history_has_the_users_that_were_named() -> None:
+    """When it was ready or not."""
+    store = Store(used_by=["b/b", "a/a"])
+    watcher = Watcher(store)
+    watcher.see(store.status(ready=False, used_by=["b/b", "a/a"]))
+    assert _store(watcher).used_by == ("a/a", "b/b")
