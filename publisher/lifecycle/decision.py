@@ -64,8 +64,3 @@ class Decision(Struct, frozen=True, kw_only=True):
     def event(self) -> EventType:
         """Its row of the catalogue."""
         return lookup(self.kind, self.name)
-
-    @property
-    def resource_version(self) -> str | None:
-        """The resourceVersion that it is concluded from; None where it has none of its own."""
-        return self.object.get("resourceVersion")

@@ -5,7 +5,7 @@ from publisher.lifecycle.moment import Moment
 from publisher.lifecycle.operations import open_operation, rank, tell_steps
 from publisher.lifecycle.teller import Teller
 
-__all__ = ["begin_deletion", "cancel_open", "finalize", "note_orphaning"]
+__all__ = ["begin_deletion", "finalize", "note_orphaning"]
 
 _ORPHAN = "orphan"
 
@@ -38,9 +38,9 @@ def _silence(memory: TcpMemory) -> None:
     memory.degraded = False
 
 
-def cancel_open(memory: TcpMemory, teller: Teller) -> None:
-    """End every open operation but the deletion: the object vanished without a word."""
-    for operation in sorted((found for found in memory.operations if found.kind != "delete"), key=rank):
+def _cancel_open(memory: TcpMemory, teller: Teller) -> None:
+    """End every open operation: the object vanished without a word, so no deletion is among them."""
+    for operation in sorted(memory.operations, key=rank):
         tell_steps(teller, operation)
         memory.operations.remove(operation)
         reason = ("Deleted", "The object is gone.")
@@ -52,7 +52,7 @@ def finalize(moment: Moment) -> None:
     memory = moment.memory
     operation = memory.operation("delete")
     if operation is None:
-        cancel_open(memory, moment.teller)
+        _cancel_open(memory, moment.teller)
         operation = open_operation(moment, "delete", "", at=_deleted_at(moment))
     if operation is None:
         return

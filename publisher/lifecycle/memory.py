@@ -117,8 +117,6 @@ class TcpMemory(Struct, tag="tcp", omit_defaults=True):
     job_asked: float = 0.0
     """When the Job of a migration that takes too long was asked for."""
     farewell: Farewell | None = None
-    due: float | None = None
-    """When the clock alone may decide something."""
 
     def operation(self, kind: str) -> OpenOperation | None:
         """The open operation of a kind."""

@@ -4,7 +4,7 @@ from publisher.lifecycle import deletion, looping
 from publisher.lifecycle.decision import Decision
 from publisher.lifecycle.facts import Facts
 from publisher.lifecycle.judging import judge_open
-from publisher.lifecycle.memory import OpenOperation, TcpMemory
+from publisher.lifecycle.memory import TcpMemory
 from publisher.lifecycle.merge import first_seen, merged, seconds_of
 from publisher.lifecycle.moment import Moment
 from publisher.lifecycle.opening import judge_opening
@@ -41,30 +41,27 @@ def begin_known(memory: TcpMemory, snapshot: TcpSnapshot, now: float, policy: Po
     begin_silently(memory, now)
     teller = Teller(memory, now, epoch=epoch, snapshot=snapshot)
     moment = Moment(memory, facts, facts, teller, policy)
-    for operation in _found_open(moment):
-        operation.told = 0
+    _open_found(moment)
     if policy.announce_existing:
         reason = ("Existing", "It was there when the publisher started for the first time.")
         teller.tell("state.discovered", reason=reason)
     return teller.decisions
 
 
-def _found_open(moment: Moment) -> list[OpenOperation]:
-    """Operations that the baseline's object is in the midst of."""
+def _open_found(moment: Moment) -> None:
+    """Open what the baseline's object is in the midst of; no step of it is told yet."""
     facts = moment.new
     asked_by = str(facts.generation) if facts.generation else ""
     if facts.deleting:
-        found = [open_operation(moment, "delete", "", at=facts.deleting if facts.deleting > 1.0 else None)]
+        open_operation(moment, "delete", "", at=facts.deleting if facts.deleting > 1.0 else None)
     elif not moment.memory.created:
-        found = [open_operation(moment, "create", "", at=_created_at(moment))]
+        open_operation(moment, "create", "", at=_created_at(moment))
     else:
-        found = _found_edits(moment, asked_by)
-    return [operation for operation in found if operation is not None]
+        _open_found_edits(moment, asked_by)
 
 
-def _found_edits(moment: Moment, asked_by: str) -> list[OpenOperation | None]:
+def _open_found_edits(moment: Moment, asked_by: str) -> None:
     facts = moment.new
-    found: list[OpenOperation | None] = []
     for kind, word, running, wanted in (
         ("upgrade", "Upgrading", facts.version, facts.wanted_version),
         ("migrate", "Migrating", facts.store, facts.wanted_store),
@@ -73,15 +70,13 @@ def _found_edits(moment: Moment, asked_by: str) -> list[OpenOperation | None]:
             operation = open_operation(moment, kind, asked_by, source=running, target=wanted)
             if operation is not None and facts.word == word:
                 operation.reached, operation.started_at = 2, moment.teller.now
-            found.append(operation)
     if facts.wanted == 0 and facts.replicas > 0:
-        found.append(open_operation(moment, "sleep", asked_by, target=0))
+        open_operation(moment, "sleep", asked_by, target=0)
     elif facts.wanted != 0 and facts.word == "Sleeping":
-        found.append(open_operation(moment, "wake", asked_by, source=0, target=facts.wanted))
+        open_operation(moment, "wake", asked_by, source=0, target=facts.wanted)
     if facts.word == "CertificateAuthorityRotating" and (checksum := facts.certificates.get("ca")):
         moment.memory.rotated = [checksum]
-        found.append(open_operation(moment, "rotation", checksum))
-    return found
+        open_operation(moment, "rotation", checksum)
 
 
 def _created_at(moment: Moment) -> float | None:

@@ -184,6 +184,22 @@ def test_an_edit_of_limits_is_an_edit_only_between_two_sets_that_were_told() -> 
     assert watcher.last.details["verbs"] == ["create", "update", "delete"]
 
 
+def test_limits_that_come_back_under_the_same_word_are_no_edit() -> None:
+    """The word stood all the while: there are no two sets that were told."""
+    watcher, tcp = _running()
+    watcher.see(tcp.edit("writePermissions/blockCreation", value=True).status("WriteLimited"))
+    assert watcher.see(tcp.edit("writePermissions", {})) == []
+    assert watcher.see(tcp.edit("writePermissions/blockUpdate", value=True)) == []
+
+
+@pytest.mark.parametrize(("path", "value"), [("spec/kubernetes/version", "v1.34.1"), ("spec/dataStore", "default")])
+def test_what_is_filled_in_for_the_first_time_is_no_edit(path: str, value: str) -> None:
+    """A default of the API server's."""
+    watcher, tcp = Watcher(), Tcp()
+    watcher.see(tcp.set(path, None), "ADDED")
+    assert watcher.see(tcp.set(path, value)) == []
+
+
 def test_a_deletion_begins_when_the_object_says() -> None:
     """A malformed timestamp tells only that it was asked for; seen only gone, it begins then."""
     for told, at in (("2026-12-01T14:30:00Z", START + 1800), ("soon", START + 2), (None, START + 2)):
@@ -240,7 +256,7 @@ def test_a_deletion_stops_every_clock(trouble: dict[str, Any], kind: str) -> Non
     for path, value in trouble.items():
         tcp.set(path, value)
     watcher.see(tcp)
-    watcher.see(tcp.delete(), kind)
+    watcher.see(tcp if kind == "DELETED" else tcp.delete(), kind)
     memory = _memory(watcher)
     assert (memory.loop, memory.degraded) == (None, False)
     assert (memory.down_since, memory.outage_since, memory.bootstrap_failed_at) == (0.0, 0.0, 0.0)

@@ -3,7 +3,9 @@
 import pytest
 
 from publisher.lifecycle.looks import Found, LookAnswer, LookKind
+from publisher.lifecycle.memory import OpenOperation, TcpMemory
 from publisher.lifecycle.policy import Policy
+from publisher.lifecycle.stalled import ask_for_job, stalled_due
 from tests.support.tcp import Store, Tcp, Watcher
 
 
@@ -301,3 +303,45 @@ def test_a_store_that_is_in_status_is_asked_before_one_that_is_wanted() -> None:
     }
     not_ready, missing = "DataStore default is not ready", "DataStore other does not exist"
     assert told == {"scale.stalled": [not_ready], "migrate.stalled": [not_ready, missing]}
+
+
+def test_the_question_for_a_job_is_asked_once() -> None:
+    """From the limit on; its answer is waited for, for ten seconds, but the limit all the same."""
+    operation = OpenOperation(kind="migrate", asked_by="2", epoch=1, opened=1000.0)
+    memory = TcpMemory(uid="u", namespace="n", name="a", version="1", operations=[operation])
+    policy = Policy(limits={"migrate": 50.0})
+    assert ask_for_job(memory, 1049.9, policy) is None
+    assert stalled_due(memory, policy) == 1050.0
+    assert ask_for_job(memory, 1050.0, policy) is not None
+    assert ask_for_job(memory, 1051.0, policy) is None
+    assert stalled_due(memory, policy) == 1060.0
+    memory.job_asked = 1001.0
+    assert stalled_due(memory, policy) == 1050.0
+
+
+def test_a_deletion_that_nobody_could_look_at_names_nothing_left() -> None:
+    """Nobody knows what is."""
+    tcp = Tcp().running()
+    watcher = Watcher(tcp, Store())
+    watcher.see(tcp.delete())
+    watcher.see(tcp.touch(), "DELETED")
+    assert watcher.wait(300) == ["delete.stalled"]
+    assert _reasons(watcher) == []
+
+
+@pytest.mark.parametrize(
+    ("used", "wanted", "messages"),
+    [
+        ("", "", []),
+        ("", "b", ["DataStore b does not exist"]),
+        ("a", "b", ["DataStore a does not exist", "DataStore b does not exist"]),
+        ("a", "a", ["DataStore a does not exist"]),
+    ],
+)
+def test_a_creation_names_each_store_once(used: str, wanted: str, messages: list[str]) -> None:
+    """The one in use and the one that is wanted, as far as there are any."""
+    watcher, tcp = Watcher(Store()), Tcp(store=wanted)
+    watcher.see(tcp.set("status/storage/dataStoreName", used), "ADDED")
+    watcher.wait(600)
+    blockers = watcher.last.details["blockers"]
+    assert [blocker["message"] for blocker in blockers if blocker["reason"] == "DataStoreMissing"] == messages
